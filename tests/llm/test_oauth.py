@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from planck.http.transport import HttpTransport
-from planck.llm.oauth import AuthError, Client, Grant, Invitation, accept, invite, renew
+from planck.llm.oauth import AuthError, Client, DeviceCode, Grant, accept, renew, request_code
 from planck.records.outcome import ErrorKind
 from tests.ports import FixedClock
 from tests.wire.server import Asked, Reply, WireServer, json_reply
@@ -71,10 +71,10 @@ async def test_a_confirmed_code_becomes_a_grant_and_the_server_sets_the_pace(
     waiting = Waiting()
     async with WireServer(replies) as server:
         told = client(server, scope="models")
-        invitation = await invite(transport, told)
-        grant = await accept(transport, told, invitation, waiting, waiting.sleep)
+        code = await request_code(transport, told)
+        grant = await accept(transport, told, code, waiting, waiting.sleep)
         begun, *_, asked = [form(asked) for asked in server.asked]
-    assert (invitation.user_code, invitation.verification_uri) == (
+    assert (code.user_code, code.verification_uri) == (
         "ABCD-1234",
         "https://example.invalid/device",
     )
@@ -102,7 +102,7 @@ async def test_a_sign_in_that_can_not_begin_has_its_kind(
 ) -> None:
     async with WireServer(replies) as server:
         with pytest.raises(AuthError) as caught:
-            await invite(transport, client(server))
+            await request_code(transport, client(server))
     assert caught.value.err.kind == kind
 
 
@@ -125,12 +125,12 @@ async def test_a_sign_in_that_fails_has_its_kind_and_shows_no_secret(
     transport: HttpTransport, replies: list[Reply], kind: ErrorKind
 ) -> None:
     waiting = Waiting()
-    invitation = Invitation("dev-secret", "ABCD", "https://example.invalid", expires_in=30)
+    code = DeviceCode("dev-secret", "ABCD", "https://example.invalid", expires_in=30)
     async with WireServer(replies) as server:
         with pytest.raises(AuthError) as caught:
-            await accept(transport, client(server), invitation, waiting, waiting.sleep)
+            await accept(transport, client(server), code, waiting, waiting.sleep)
     assert caught.value.err.kind == kind
-    assert "secret" not in repr(caught.value) + repr(caught.value.err) + repr(invitation)
+    assert "secret" not in repr(caught.value) + repr(caught.value.err) + repr(code)
 
 
 def jwt(claims: dict[str, Any]) -> str:

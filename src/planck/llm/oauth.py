@@ -41,7 +41,7 @@ class Client(msgspec.Struct, frozen=True):
     """A token that names no account is useless to this server."""
 
 
-class Invitation(msgspec.Struct, frozen=True):
+class DeviceCode(msgspec.Struct, frozen=True):
     """What the user does in a browser: open the address and confirm the code."""
 
     device_code: str
@@ -52,7 +52,7 @@ class Invitation(msgspec.Struct, frozen=True):
     verification_uri_complete: str = ""
 
     def __repr__(self) -> str:
-        return f"Invitation({self.verification_uri!r})"
+        return f"DeviceCode({self.verification_uri!r})"
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class Grant(msgspec.Struct, frozen=True):
         return "Grant()"
 
 
-async def invite(transport: Transport, client: Client) -> Invitation:
+async def request_code(transport: Transport, client: Client) -> DeviceCode:
     """Begin a sign-in; the user has `expires_in` seconds to confirm it."""
     fields = {"client_id": client.client_id, **({"scope": client.scope} if client.scope else {})}
     try:
@@ -86,20 +86,20 @@ async def invite(transport: Transport, client: Client) -> Invitation:
             ErrorKind.SESSION_START_FAILED,
             f"{client.device_url!r} answered {_describe_refusal(status, answer)}; try again",
         )
-    return _convert(answer, Invitation, client.device_url)
+    return _convert(answer, DeviceCode, client.device_url)
 
 
 async def accept(
     transport: Transport,
     client: Client,
-    invitation: Invitation,
+    code: DeviceCode,
     clock: Clock,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Grant:
     """Wait until the user has confirmed, refused or forgotten; asks no oftener than the server allows."""
-    interval = max(invitation.interval, 0.0)
-    ends = clock.monotonic() + min(invitation.expires_in, _LONGEST_WAIT)
-    fields = {"grant_type": _GRANT, "device_code": invitation.device_code, "client_id": client.client_id}
+    interval = max(code.interval, 0.0)
+    ends = clock.monotonic() + min(code.expires_in, _LONGEST_WAIT)
+    fields = {"grant_type": _GRANT, "device_code": code.device_code, "client_id": client.client_id}
     while clock.monotonic() < ends:
         await sleep(interval)
         status, answer = await _ask_for_token(transport, client, fields)

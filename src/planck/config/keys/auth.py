@@ -36,9 +36,9 @@ class Auth:
     async def sign_in(self, provider: str, show: Callable[[str, str], None]) -> None:
         """By device code: `show` gets the address and the code; returns when the token is stored."""
         server = client(provider_entry(self._config, provider))
-        invitation = await oauth.invite(self._transport, server)
-        show(invitation.verification_uri_complete or invitation.verification_uri, invitation.user_code)
-        grant = await oauth.accept(self._transport, server, invitation, self._clock)
+        code = await oauth.request_code(self._transport, server)
+        show(code.verification_uri_complete or code.verification_uri, code.user_code)
+        grant = await oauth.poll(self._transport, server, code, self._clock)
         self._ring.save(provider, grant)
 
     def forget(self, provider: str) -> bool:
