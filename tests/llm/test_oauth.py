@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from planck.http.transport import HttpTransport
-from planck.llm.oauth import AuthError, Client, DeviceCode, Grant, accept, renew, request_code
+from planck.llm.oauth import AuthError, Client, DeviceCode, Grant, poll, renew, request_code
 from planck.records.outcome import ErrorKind
 from tests.ports import FixedClock
 from tests.wire.server import Asked, Reply, WireServer, json_reply
@@ -72,7 +72,7 @@ async def test_a_confirmed_code_becomes_a_grant_and_the_server_sets_the_pace(
     async with WireServer(replies) as server:
         told = client(server, scope="models")
         code = await request_code(transport, told)
-        grant = await accept(transport, told, code, waiting, waiting.sleep)
+        grant = await poll(transport, told, code, waiting, waiting.sleep)
         begun, *_, asked = [form(asked) for asked in server.asked]
     assert (code.user_code, code.verification_uri) == (
         "ABCD-1234",
@@ -128,7 +128,7 @@ async def test_a_sign_in_that_fails_has_its_kind_and_shows_no_secret(
     code = DeviceCode("dev-secret", "ABCD", "https://example.invalid", expires_in=30)
     async with WireServer(replies) as server:
         with pytest.raises(AuthError) as caught:
-            await accept(transport, client(server), code, waiting, waiting.sleep)
+            await poll(transport, client(server), code, waiting, waiting.sleep)
     assert caught.value.err.kind == kind
     assert "secret" not in repr(caught.value) + repr(caught.value.err) + repr(code)
 

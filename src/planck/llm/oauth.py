@@ -89,7 +89,7 @@ async def request_code(transport: Transport, client: Client) -> DeviceCode:
     return _convert(answer, DeviceCode, client.device_url)
 
 
-async def accept(
+async def poll(
     transport: Transport,
     client: Client,
     code: DeviceCode,
