@@ -48,8 +48,8 @@ class JournalProxy:
     def moves(self) -> bool:
         return self._inner.moves
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
-        return self._inner.keep(blob, aside=aside)
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
+        return self._inner.keep(blob, detached=detached)
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._inner.recorded(agent_id)

@@ -206,7 +206,7 @@ class Archive:
         with self._reading(id_or_name) as store:
             from planck.archive.transfer import export
 
-            yield from export(store, self._library.list_aside(store.meta.get("id", "")))
+            yield from export(store, self._library.list_detached(store.meta.get("id", "")))
 
     def blob(self, id_or_name: str, name: str) -> bytes:
         """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
@@ -295,7 +295,7 @@ class Archive:
         with await run_blocking(self._reading, id_or_name) as source:
             id, at = id or self._ids.new(), _count_sound(source) if at is None else at
             origin = source.meta.get("id", "")
-            begun = transfer.begin_fork(source, at, self._library.list_aside(origin))
+            begun = transfer.begin_fork(source, at, self._library.list_detached(origin))
             meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
             narrowed = await run_blocking(_narrow_mode, source, at, ceiling)
             store = await self._library.copy(

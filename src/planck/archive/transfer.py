@@ -45,37 +45,37 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-def begin_fork(source: SqliteReader, at: int, aside: Iterable[bytes] = ()) -> Contents:
+def begin_fork(source: SqliteReader, at: int, detached: Iterable[bytes] = ()) -> Contents:
     """Returns the first `at` events, byte for byte, for a log that begins with them.
 
-    `aside`: blobs that are not in the file.
+    `detached`: blobs that are not in the file.
     """
     if not 0 < at <= source.head:
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
         )
-    return Contents(islice(source.raw(), at), _named_blobs(source, at, aside))
+    return Contents(islice(source.raw(), at), _named_blobs(source, at, detached))
 
 
-def _named_blobs(source: SqliteReader, at: int, aside: Iterable[bytes]) -> Iterator[bytes]:
+def _named_blobs(source: SqliteReader, at: int, detached: Iterable[bytes]) -> Iterator[bytes]:
     """Yields what the first `at` events refer to: a fork takes along nothing from after its point."""
     named = {name for data in islice(source.raw(), at) for name in _NAMES.findall(data)}
     for digest in source.blobs():
         if name_blob(bytes.fromhex(digest)).encode() in named:
             with suppress(StoreError):  # one that is damaged keeps nothing else back
                 yield source.blob(digest)
-    for blob in aside:
+    for blob in detached:
         if name_blob(find_digest(blob)).encode() in named:
             yield blob
 
 
-def export(store: SqliteReader, aside: Iterable[bytes] = ()) -> Iterator[bytes]:
+def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[bytes]:
     """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
     id, ts = store.meta.get("id", ""), ""
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
         ts = event.ts
         yield frame(event, id) + b"\n"
-    for name, blob in _sort_blobs(store, aside):
+    for name, blob in _sort_blobs(store, detached):
         with suppress(StoreError):  # one that is damaged keeps nothing else back
             content = store.blob(name) if blob is None else blob
             yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
@@ -83,10 +83,10 @@ def export(store: SqliteReader, aside: Iterable[bytes] = ()) -> Iterator[bytes]:
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
 
-def _sort_blobs(store: SqliteReader, aside: Iterable[bytes]) -> Iterator[tuple[str, bytes | None]]:
+def _sort_blobs(store: SqliteReader, detached: Iterable[bytes]) -> Iterator[tuple[str, bytes | None]]:
     """Yields names in one order, wherever the blobs lie: an export of an import has the same bytes."""
     own: Iterator[tuple[str, bytes | None]] = ((name, None) for name in store.blobs())
-    return merge(own, ((find_digest(blob).hex(), blob) for blob in aside), key=itemgetter(0))
+    return merge(own, ((find_digest(blob).hex(), blob) for blob in detached), key=itemgetter(0))
 
 
 def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:

@@ -58,8 +58,8 @@ class SessionJournal:
     def moves(self) -> bool:
         return self._store.moves
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
-        return self._store.keep(self._redactor()(blob) if self._redactor else blob, aside=aside)
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
+        return self._store.keep(self._redactor()(blob) if self._redactor else blob, detached=detached)
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._store.read(agent_id=agent_id)

@@ -52,7 +52,7 @@ def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path 
 
 
 def _fetch(library: "LocalLibrary", session_id: str, log: SqliteReader, name: str) -> bytes | None:
-    for blob in library.list_aside(session_id, name):
+    for blob in library.list_detached(session_id, name):
         return blob
     with suppress(StoreError):  # in the file itself: of a fork, or imported
         return log.blob(name)

@@ -94,7 +94,7 @@ class LocalLibrary(Library, Protocol):
     def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
         """Brings the newest files up to date, for whoever looks at the folder."""
 
-    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
+    def list_detached(self, id: str, name: str = "") -> Iterator[bytes]:
         """Yields the blobs of a session that are not in its file (see `Store.keep`), or that of this name."""
 
     def find_owners(self, ids: Iterable[str]) -> Mapping[str, str]:

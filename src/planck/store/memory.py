@@ -54,7 +54,7 @@ class MemoryStore:
         last = find_last(len(self._events), before)
         return self._events[max(0, last - limit) : last]
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
         self._blobs[digest] = blob
         return name_blob(digest)

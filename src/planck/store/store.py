@@ -67,10 +67,10 @@ class Store(Log, Protocol):
     def moves(self) -> bool:
         """Whether another machine may go on with it, which has nothing of what lies beside the log."""
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         """Stores bytes that an event will refer to by the name returned; the same bytes are stored once.
 
-        They are committed with the next batch: no event names a blob that is not there. `aside`: few will
+        They are committed with the next batch: no event names a blob that is not there. `detached`: few will
         ask for them, so that copies of the log are made without.
         """
 

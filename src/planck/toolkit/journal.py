@@ -41,10 +41,10 @@ class Journal(Protocol):
     def moves(self) -> bool:
         """Whether another machine may go on with the log: see `Store.moves`."""
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         """Returns the name for a fact to refer to these bytes by; they are stored with it at the latest.
 
-        `aside`: few will ask for them.
+        `detached`: few will ask for them.
         """
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
@@ -74,7 +74,7 @@ class Unrecorded:
                 entry.follower.apply(entry.fact)
         return []
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         return ""
 
     def recorded(self, agent_id: str) -> Iterator[Event]:

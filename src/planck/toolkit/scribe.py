@@ -42,7 +42,7 @@ class Scribe:
 
     def keep_output(self, whole: bytes) -> str:
         """The same for an output that was too long for the model; whoever looks for it is told the name."""
-        return self._journal.keep(whole, aside=True)
+        return self._journal.keep(whole, detached=True)
 
     @property
     def tools_kept(self) -> str:

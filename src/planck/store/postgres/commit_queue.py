@@ -52,7 +52,7 @@ class Blob(NamedTuple):
 
     digest: bytes
     blob: bytes
-    aside: bool
+    detached: bool
     """Copies of the log are made without it."""
 
 
@@ -319,5 +319,5 @@ def _arrange(batch: Sequence[Append]) -> list[Any]:
         [event[1] for event in events],
         [event[2] for event in events],
         [event[3] for event in events],
-        [kept.aside for _, kept in blobs],
+        [kept.detached for _, kept in blobs],
     ]

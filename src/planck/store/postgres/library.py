@@ -299,8 +299,8 @@ class PostgresLibrary:
                 path.unlink(missing_ok=True)
             shutil.rmtree(self.folder / f"{id}.output", ignore_errors=True)
 
-    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
-        for digest in self._database.run(partial(rows.list_aside, id=id, name=name)):
+    def list_detached(self, id: str, name: str = "") -> Iterator[bytes]:
+        for digest in self._database.run(partial(rows.list_detached, id=id, name=name)):
             yield from self._database.run(partial(rows.read_blob, id=id, digest=digest))
 
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:

@@ -202,7 +202,7 @@ async def find_owners(database: Database, ids: list[str], lease: float) -> dict[
     return {row["id"]: row["owner"] for row in await database.read(sql, ids, lease)}
 
 
-async def list_aside(database: Database, id: str, name: str) -> list[bytes]:
+async def list_detached(database: Database, id: str, name: str) -> list[bytes]:
     """Returns the digests of blobs that copies are made without, or of the one with that name."""
     sql = "SELECT hash FROM blobs WHERE session = $1 AND aside AND starts_with(encode(hash, 'hex'), $2)"
     return [row["hash"] for row in await database.read(f"{sql} ORDER BY hash", id, name)]

@@ -83,10 +83,10 @@ class PostgresStore:
     def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
         return self._mirror.read_back(before, limit)
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
-        if digest not in self._kept and not (aside and digest in self._held):
-            self._held[digest] = Blob(digest, blob, aside)
+        if digest not in self._kept and not (detached and digest in self._held):
+            self._held[digest] = Blob(digest, blob, detached)
         return name_blob(digest)
 
     def blob(self, name: str) -> bytes:
@@ -142,7 +142,7 @@ class PostgresStore:
             return
         flying, self._flying = self._flying, []
         if failure is None:
-            copied = {kept.digest: kept.blob for kept in append.blobs if not kept.aside}
+            copied = {kept.digest: kept.blob for kept in append.blobs if not kept.detached}
             self._mirror.add(append.rows, copied)
             self._kept.update(copied)
             for kept in append.blobs:
@@ -169,7 +169,7 @@ class PostgresStore:
         """Commits what another log numbered, which the caller checked; only before anything is appended."""
         batch = _Batch((), None, asyncio.get_running_loop().create_future())
         batch.rows = rows
-        self._held.update({digest: Blob(digest, blob, aside=False) for digest, blob in blobs.items()})
+        self._held.update({digest: Blob(digest, blob, detached=False) for digest, blob in blobs.items()})
         self._queue.append(batch)
         self._engine.wake(self)
         await batch.committed

@@ -295,7 +295,7 @@ class FileLibrary:
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
         return {}  # whoever has one is a process of this machine
 
-    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
+    def list_detached(self, id: str, name: str = "") -> Iterator[bytes]:
         return iter(())  # files are whole
 
     def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:

@@ -207,7 +207,7 @@ class SqliteStore(SqliteReader):
             raise write_failure(self.path, e) from e
         self.meta.update(changes)
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
         if digest not in self._kept:
             self._held[digest] = blob
@@ -318,7 +318,7 @@ class NewerLog(SqliteReader):
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
-    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+    def keep(self, blob: bytes, *, detached: bool = False) -> str:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     async def barrier(self) -> None:
