@@ -56,7 +56,7 @@ _LAST_WORDS = 2_000
 _BY_KEY = re.compile(r"api.?key", re.IGNORECASE)
 
 
-class ForeignError(PlanckError):
+class ExternalError(PlanckError):
     """Another agent that can't be started, does not answer, or says what nobody can understand."""
 
 
@@ -81,7 +81,7 @@ class Listener(Protocol):
 
 
 class Client:
-    """One process; it offers no files and no terminal. Whatever raises is a `ForeignError`."""
+    """One process; it offers no files and no terminal. Whatever raises is a `ExternalError`."""
 
     def __init__(self, job: Job, stream: Duplex, listener: Listener) -> None:
         self.greeting = InitializeResponse(protocol_version=0)
@@ -104,7 +104,7 @@ class Client:
         )
         self.greeting = await self._ask("initialize", request, InitializeResponse, _START_TIMEOUT)
         if self.greeting.protocol_version != PROTOCOL_VERSION:
-            raise ForeignError(
+            raise ExternalError(
                 ErrorKind.PEER_PROTOCOL,
                 f"it speaks version {self.greeting.protocol_version} of ACP, and we {PROTOCOL_VERSION}; "
                 "use a release of it that speaks that one",
@@ -115,7 +115,7 @@ class Client:
         request = NewSessionRequest(cwd=str(cwd), mcp_servers=servers)
         try:
             begun = await self._ask("session/new", request, NewSessionResponse, _START_TIMEOUT)
-        except ForeignError as refused:
+        except ExternalError as refused:
             if refused.err.kind is not ErrorKind.NOT_AUTHENTICATED or not await self._log_in():
                 raise
             begun = await self._ask("session/new", request, NewSessionResponse, _START_TIMEOUT)
@@ -129,7 +129,7 @@ class Client:
                     await self._ask(
                         "authenticate", AuthenticateRequest(method_id=method.id), Any, _START_TIMEOUT
                     )
-                except ForeignError:
+                except ExternalError:
                     if self.gone:
                         raise
                     continue
@@ -143,7 +143,7 @@ class Client:
         request = OpenSessionRequest(session_id=id, cwd=str(cwd), mcp_servers=servers)
         try:
             await self._ask("session/load", request, SessionSettings, _START_TIMEOUT)
-        except ForeignError:
+        except ExternalError:
             if self.gone:
                 raise
             return False
@@ -189,13 +189,13 @@ class Client:
             async with asyncio.timeout(timeout):
                 came = await self._peer.ask(method, params, answer)
         except TimeoutError:
-            raise ForeignError(
+            raise ExternalError(
                 ErrorKind.PEER_FAILED, f"it did not answer {method} within {timeout:g} s; see `planck doctor`"
             ) from None
         if not isinstance(came, Err):
             return came
         refused = await self._explain_end() if self.gone else _read_refusal(method, came)
-        raise ForeignError(refused.kind, refused.message, refused.details)
+        raise ExternalError(refused.kind, refused.message, refused.details)
 
     async def _watch(self) -> None:
         """Ends the stream with the process: whoever it left behind may hold its output open."""
@@ -222,7 +222,7 @@ async def open_client(launch: Launch, listener: Listener) -> Client:
     """Starts the program and greets it; what it says of itself is in `greeting` then."""
     program, path = launch.argv[0], launch.environment.get("PATH")
     if shutil.which(program, path=path) is None and not (launch.cwd / program).is_file():
-        raise ForeignError(
+        raise ExternalError(
             ErrorKind.NOT_FOUND,
             f"there is no program {program!r}; install it, or give its path in acp.command",
         )
@@ -237,7 +237,7 @@ async def open_client(launch: Launch, listener: Listener) -> Client:
     except PlanckError as failure:
         os.close(our_input)
         os.close(our_output)
-        raise ForeignError(failure.err.kind, failure.err.message) from failure
+        raise ExternalError(failure.err.kind, failure.err.message) from failure
     finally:
         os.close(their_input)
         os.close(their_output)

@@ -33,7 +33,7 @@ from planck.tools.executor import Executor, Site
 from planck.workspace.paths.paths import Root
 
 if TYPE_CHECKING:
-    from planck.headless.members.external import Foreigners
+    from planck.headless.members.external_member import ExternalMembers
 
 
 class Observer(Reader, Protocol):
@@ -69,7 +69,7 @@ class SessionWiring:
         self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
-        self._foreign: Foreigners | None = None
+        self._foreign: ExternalMembers | None = None
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
@@ -184,17 +184,19 @@ class SessionWiring:
             self._purses[spec.id] = purse
         purse.end()  # it may be built anew in the middle of a turn, after a crash
         if spec.acp:
-            seat = self._foreigners().seat(spec, gate, kit, scribe, purse)
+            seat = self._external_members().seat(spec, gate, kit, scribe, purse)
         else:
             seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
 
-    def _foreigners(self) -> "Foreigners":
+    def _external_members(self) -> "ExternalMembers":
         if self._foreign is None:
-            from planck.headless.members.external import Foreigners  # few teams have other programs in them
+            from planck.headless.members.external_member import (
+                ExternalMembers,  # few teams have other programs in them
+            )
 
-            self._foreign = Foreigners(self._plan)
+            self._foreign = ExternalMembers(self._plan)
         return self._foreign
 
     def _forget(self, agent_id: str) -> None:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from planck.acp.client import ForeignError, Launch, open_client
+from planck.acp.client import ExternalError, Launch, open_client
 from planck.acp.methods import Cancelled, PermissionRequest, PermissionResponse
 from planck.acp.schema import SessionUpdate
 from planck.config.project import Project
@@ -66,7 +66,7 @@ def place_member(
     if movable and not find_replaceable(argv, home, environment, roots):
         cwd, found = home, ""
     if found and (foreign.network or foreign.env):
-        raise ForeignError(
+        raise ExternalError(
             ErrorKind.PERMISSION_DENIED,
             f"an agent could replace {found!r}, and would have its network and variables; keep it outside "
             'the workspace, or below .planck, or take `env` from it and say `"network": false`',
@@ -88,7 +88,7 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
             environment["HOME"] = home
             try:
                 cwd, environment = place_member(foreign, project, environment, home)
-            except ForeignError as failure:
+            except ExternalError as failure:
                 return failure.err.full_message
             confinement = replace(
                 replaceable_rights(project),

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from planck.acp import shim
-from planck.acp.foreign_turn import ForeignTurn
+from planck.acp.external_turn import ExternalTurn
 from planck.acp.methods import McpServer
 from planck.agent.agent import Runner
 from planck.mcp.serve import serve_wire
@@ -45,14 +45,14 @@ class TeamCalls:
         self._runner = runner
         self._scribe = scribe
         self._ids = ids
-        self._turn: ForeignTurn | None = None
+        self._turn: ExternalTurn | None = None
         self._running: set[asyncio.Task[Finished]] = set()
 
     @property
     def waits(self) -> bool:
         return bool(self._running)
 
-    def begin_turn(self, turn: ForeignTurn) -> None:
+    def begin_turn(self, turn: ExternalTurn) -> None:
         self._turn = turn
 
     async def end_turn(self) -> None:
@@ -89,7 +89,7 @@ class TeamCalls:
         else:
             yield task.result()
 
-    async def _call(self, call: ToolCall, turn: ForeignTurn) -> Finished:
+    async def _call(self, call: ToolCall, turn: ExternalTurn) -> Finished:
         await turn.flush()
         read = read_calls(self._tools, [call])[0]
         await self._scribe.record(ToolStart(id=call.id, name=call.name, args=read.shown, foreign=True))

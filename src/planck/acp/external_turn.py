@@ -53,7 +53,7 @@ Before = tuple[bytes, int] | None
 """Content and mode of a file; None: there was none."""
 
 
-class ForeignCall:
+class ExternalCall:
     """What is known of one call of its own so far."""
 
     def __init__(self, id: str) -> None:
@@ -126,7 +126,7 @@ class ForeignCall:
         return self.text.removeprefix(before) if self.text.startswith(before) else self.text
 
 
-class ForeignTurn:
+class ExternalTurn:
     """Facts are recorded one after the other, whoever brings them: its updates, or a question of its."""
 
     def __init__(self, model: str, scribe: Scribe, ids: Ids, root: Root, *, most: int) -> None:
@@ -140,7 +140,7 @@ class ForeignTurn:
         self._left = most
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._calls: dict[str, ForeignCall] = {}
+        self._calls: dict[str, ExternalCall] = {}
         self._lock = asyncio.Lock()
 
     async def hear(self, update: SessionUpdate) -> None:
@@ -161,7 +161,7 @@ class ForeignTurn:
                 case _:
                     pass
 
-    async def open_call(self, details: CallDetails) -> ForeignCall:
+    async def open_call(self, details: CallDetails) -> ExternalCall:
         """Returns the call that it asks about, whose start is recorded by now."""
         async with self._lock:
             call = self._find(details.tool_call_id)
@@ -200,13 +200,13 @@ class ForeignTurn:
         thinking: tuple[Part, ...] = (Thinking(thought),) if thought else ()
         return (*thinking, Text(text)) if text else thinking
 
-    def _find(self, id: str) -> ForeignCall:
+    def _find(self, id: str) -> ExternalCall:
         if id not in self._calls:
             if len(self._calls) >= _MAX_CALLS:
                 raise PlanckError(
                     ErrorKind.LIMIT_EXCEEDED, f"it made more than {_MAX_CALLS} calls in one turn"
                 )
-            self._calls[id] = ForeignCall(self._ids.new(self._scribe.agent_id or ""))
+            self._calls[id] = ExternalCall(self._ids.new(self._scribe.agent_id or ""))
         return self._calls[id]
 
     async def _hear_call(self, update: ToolCallStarted | ToolCallUpdate) -> None:
@@ -229,7 +229,7 @@ class ForeignTurn:
             await self._scribe.record(change)
         await self._end(call)
 
-    async def _start(self, call: ForeignCall) -> None:
+    async def _start(self, call: ExternalCall) -> None:
         if call.began is not None:
             return
         call.began = asyncio.get_running_loop().time()
@@ -239,7 +239,7 @@ class ForeignTurn:
         said = AssistantMessage(words, FOREIGN, self._model, StopReason.TOOL_CALLS)
         await self._scribe.record(*([AssistantSaid(message=said)] if words else []), start)
 
-    async def _end(self, call: ForeignCall, *, failed: str = "") -> None:
+    async def _end(self, call: ExternalCall, *, failed: str = "") -> None:
         call.over = True
         took = asyncio.get_running_loop().time() - (call.began or 0.0)
         first = failed.strip().splitlines()[0] if failed.strip() else ""
@@ -258,14 +258,14 @@ class ForeignTurn:
         )
 
     async def _show_plan(self, plan: PlanEntries) -> None:
-        call = ForeignCall(self._ids.new(self._scribe.agent_id or ""))
+        call = ExternalCall(self._ids.new(self._scribe.agent_id or ""))
         steps = [{"text": truncate(one.content, 500), "status": one.status} for one in plan.entries[:100]]
         await self._scribe.record(
             ToolStart(id=call.id, name="update_plan", args={"steps": steps}, foreign=True),
             ToolEnd(id=call.id, name="update_plan", ok=True, output="", duration_ms=0, foreign=True),
         )
 
-    async def _look(self, call: ForeignCall) -> None:
+    async def _look(self, call: ExternalCall) -> None:
         """Keeps what the disk has of files that the call is about to change."""
         named = {*call.diffs, *(call.paths if call.kind in _CHANGES else ())}
         for path in [one for one in named if one not in call.before][:100]:
@@ -274,7 +274,7 @@ class ForeignTurn:
             except (WorkspaceError, ValueError):
                 continue  # outside, protected, or no file: nothing of ours
 
-    def _find_changes(self, call: ForeignCall) -> list[FileChanged]:
+    def _find_changes(self, call: ExternalCall) -> list[FileChanged]:
         found = []
         for path, diff in call.diffs.items():
             try:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from planck.acp.client import ForeignError, Launch
-from planck.acp.foreign import Foreign
-from planck.acp.foreign_turn import ForeignCall, ForeignTurn
+from planck.acp.client import ExternalError, Launch
+from planck.acp.external_member import Foreign
+from planck.acp.external_turn import ExternalCall, ExternalTurn
 from planck.acp.methods import McpServer
 from planck.agent.agent import Kit
 from planck.agent.seat import Seat
@@ -54,7 +54,7 @@ _EFFECTS = {
 _BOUND = frozenset({"usd", "tokens"})
 
 
-class Foreigners:
+class ExternalMembers:
     """The foreign members of one session; owns their processes."""
 
     def __init__(self, plan: SessionPlan) -> None:
@@ -68,7 +68,7 @@ class Foreigners:
         if self._plan.options.dry_run:
             return Seat(spec.model, Rehearsed(spec), None, Unbounded())
         runtime = self._plan.runtime
-        host = ForeignHost(spec, self._plan, gate, kit, scribe, purse)
+        host = ExternalHost(spec, self._plan, gate, kit, scribe, purse)
         foreign = Foreign(
             spec,
             host,
@@ -95,7 +95,7 @@ class Foreigners:
         await asyncio.gather(*(foreign.aclose() for foreign in members.values()))
 
 
-class ForeignHost:
+class ExternalHost:
     """What one foreign member needs of ours: rights, a home, the team's tools, and answers."""
 
     def __init__(
@@ -183,7 +183,7 @@ class ForeignHost:
         assert self._server is not None  # it was launched
         return (self._server.entry,)
 
-    async def decide(self, call: ForeignCall) -> Err | None:
+    async def decide(self, call: ExternalCall) -> Err | None:
         effect = _EFFECTS.get(call.kind, Effect.COMMAND)
         tool = Tool(
             call.name,
@@ -215,7 +215,7 @@ class ForeignHost:
         )
         return changed
 
-    async def _find_basis(self, call: ForeignCall) -> str:
+    async def _find_basis(self, call: ExternalCall) -> str:
         """Names what the files hold that a call of its own would change."""
         root = self._project.open_root()
 
@@ -232,7 +232,7 @@ class ForeignHost:
 
         return await asyncio.to_thread(look)
 
-    def begin_turn(self, turn: ForeignTurn) -> None:
+    def begin_turn(self, turn: ExternalTurn) -> None:
         if self._calls is not None:
             self._calls.begin_turn(turn)
 
@@ -263,7 +263,7 @@ class ForeignHost:
         if verdict.decision is Decision.ALLOW and (mode is not Mode.ASK or verdict.by_rule):
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            raise ForeignError(ErrorKind.PERMISSION_DENIED, f"it may not be started: {verdict.why}")
+            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it may not be started: {verdict.why}")
         confined = verdict.decision is Decision.ALLOW
         if confined:
             why = "mode 'ask': it is another program, which may change files in the workspace from then on"
@@ -276,7 +276,7 @@ class ForeignHost:
             read_only = self._judge(Mode.READ_ONLY)
             if read_only.decision is Decision.ALLOW:
                 return read_only.confinement
-        raise ForeignError(answer.kind, answer.message, answer.details)
+        raise ExternalError(answer.kind, answer.message, answer.details)
 
     def _judge(self, mode: Mode) -> Verdict:
         self._own.authority = replace(self._gate.authority, tools=None, mode=mode)
@@ -385,7 +385,7 @@ def _import_service() -> None:
     except ModuleNotFoundError as problem:
         if problem.name and problem.name.split(".")[0] == "planck":
             raise
-        raise ForeignError(
+        raise ExternalError(
             ErrorKind.PEER_FAILED,
             f"other agents as members need the extra `mcp` ({problem}): pip install 'planck-agents[mcp]'",
         ) from problem

@@ -1,7 +1,7 @@
 """A member of a team that is another program: in the place of a model, it is prompted once a turn.
 
 To its actor it is a provider like any other, so that mail, waits, tasks, deadlines, interrupts and resume are
-the same. What it does between prompt and answer are facts that `foreign_turn` records.
+the same. What it does between prompt and answer are facts that `external_turn` records.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from planck.acp.client import Client, ForeignError, Launch, open_client
-from planck.acp.foreign_turn import ForeignCall, ForeignTurn
+from planck.acp.client import Client, ExternalError, Launch, open_client
+from planck.acp.external_turn import ExternalCall, ExternalTurn
 from planck.acp.methods import (
     Cancelled,
     McpServer,
@@ -64,13 +64,13 @@ class Host(Protocol):
     def servers(self) -> tuple[McpServer, ...]:
         """Returns the team's tools, for a process that was started just now."""
 
-    async def decide(self, call: ForeignCall) -> Err | None:
+    async def decide(self, call: ExternalCall) -> Err | None:
         """Decides whether it may do what it asks for; None: it may."""
 
     def refuse(self) -> Err | None:
         """Returns why it may not be prompted at all."""
 
-    def begin_turn(self, turn: ForeignTurn) -> None:
+    def begin_turn(self, turn: ExternalTurn) -> None:
         """From here on it may call others."""
 
     async def end_turn(self) -> None:
@@ -124,7 +124,7 @@ class Foreign:
         self._sent = 0
         self._cost = 0.0
         self._failures: deque[float] = deque()
-        self._turn: ForeignTurn | None = None
+        self._turn: ExternalTurn | None = None
         self._failed: asyncio.Future[PlanckError] | None = None
         self._asking: set[asyncio.Task[Err | None]] = set()
         self._heard = 0.0
@@ -136,7 +136,7 @@ class Foreign:
         try:
             client = await self._connect(request)
             answer = await self._run(client, request)
-        except ForeignError as failure:
+        except ExternalError as failure:
             raise self._name(failure.err) from failure
         yield answer
 
@@ -184,7 +184,7 @@ class Foreign:
                     return PermissionResponse(outcome=Selected(option.option_id))
         return PermissionResponse(outcome=Cancelled())
 
-    async def _decide(self, turn: ForeignTurn, request: PermissionRequest) -> Err | None:
+    async def _decide(self, turn: ExternalTurn, request: PermissionRequest) -> Err | None:
         call = await turn.open_call(request.tool_call)
         return await self._host.decide(call)
 
@@ -203,11 +203,11 @@ class Foreign:
             await self._enter_session(self._client, request)
         except BaseException as problem:
             await self.aclose(politely=False)
-            if not isinstance(problem, ForeignError) or problem.err.kind is ErrorKind.PERMISSION_DENIED:
+            if not isinstance(problem, ExternalError) or problem.err.kind is ErrorKind.PERMISSION_DENIED:
                 raise
             self._failures.append(self._clock.monotonic())
             if problem.err.kind is ErrorKind.TARGET_GONE:  # nobody was there yet
-                raise ForeignError(ErrorKind.PEER_FAILED, problem.err.message) from problem
+                raise ExternalError(ErrorKind.PEER_FAILED, problem.err.message) from problem
             raise
         said = self._client.greeting.agent_info
         self._publish("connected", f"{said.name} {said.version}" if said else "")
@@ -234,7 +234,7 @@ class Foreign:
             self._session_id = await client.begin(Path(self._root.paths[0]), self._host.servers())
             self._messages = None
         blocks = self._compose(request, images=client.greeting.agent_capabilities.prompt_capabilities.image)
-        turn = ForeignTurn(
+        turn = ExternalTurn(
             self._spec.model.label, self._scribe, self._ids, self._root, most=request.answer_bytes
         )
         loop = asyncio.get_running_loop()
@@ -270,7 +270,7 @@ class Foreign:
             if self._asking or self._host.waits:
                 self._heard = loop.time()
             elif loop.time() - self._heard >= _SILENCE:
-                raise ForeignError(
+                raise ExternalError(
                     ErrorKind.TIMEOUT, f"it said nothing for {_SILENCE:g} s, so its turn was stopped"
                 )
 
@@ -302,14 +302,14 @@ class Foreign:
             )
 
     def _make_answer(
-        self, response: PromptResponse, turn: ForeignTurn, words: Sequence[object]
+        self, response: PromptResponse, turn: ExternalTurn, words: Sequence[object]
     ) -> AssistantMessage:
         if response.stop_reason == "max_turn_requests":
-            raise ForeignError(
+            raise ExternalError(
                 ErrorKind.ITERATION_CAP, "it stopped at its own limit of steps; ask it to go on"
             )
         if response.stop_reason == "cancelled":
-            raise ForeignError(ErrorKind.INTERRUPTED, "it says that its turn was cancelled, and not by us")
+            raise ExternalError(ErrorKind.INTERRUPTED, "it says that its turn was cancelled, and not by us")
         usage, said = Usage(), response.usage
         if said is not None:
             usage = Usage(
@@ -350,7 +350,7 @@ class Foreign:
             self._failures.popleft()
         if len(self._failures) > RESTARTS:
             wait = RESTART_WINDOW - (now - self._failures[0])
-            raise ForeignError(
+            raise ExternalError(
                 ErrorKind.PEER_FAILED,
                 f"it was started anew {RESTARTS} times in {RESTART_WINDOW:g} s and ended each time; "
                 f"ask again in {wait:.0f} s, or try it with `planck teams check`",
