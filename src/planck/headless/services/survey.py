@@ -14,7 +14,7 @@ from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.paths.regular import read_regular
 
 
-class ForeignFile(msgspec.Struct, frozen=True):
+class FoundFile(msgspec.Struct, frozen=True):
     path: str
     what: str
     taken: bool
@@ -24,19 +24,19 @@ class ForeignFile(msgspec.Struct, frozen=True):
 _TRUST = "once you trust this folder (`planck permissions trust`)"
 
 
-def survey_files(project: Project) -> list[ForeignFile]:
+def survey_files(project: Project) -> list[FoundFile]:
     """Looks at the usual places, and runs nothing of them."""
     return [*_list_texts(project), *_list_claude(project), *_list_servers(project), *_list_others(project)]
 
 
-def _list_texts(project: Project) -> Iterator[ForeignFile]:
+def _list_texts(project: Project) -> Iterator[FoundFile]:
     work = project.workspace
     if (work / "CLAUDE.md").is_file():
         beside = (work / "AGENTS.md").is_file()
         why = (
             "AGENTS.md is read in its place; say there what is missing" if beside else "read as instructions"
         )
-        yield ForeignFile("CLAUDE.md", "instructions", not beside, why)
+        yield FoundFile("CLAUDE.md", "instructions", not beside, why)
     for name in (
         "GEMINI.md",
         ".github/copilot-instructions.md",
@@ -45,75 +45,75 @@ def _list_texts(project: Project) -> Iterator[ForeignFile]:
         ".windsurfrules",
     ):
         if (work / name).exists():
-            yield ForeignFile(
+            yield FoundFile(
                 name, "instructions", False, "only AGENTS.md and CLAUDE.md are read; copy what holds"
             )
 
 
-def _list_claude(project: Project) -> Iterator[ForeignFile]:
+def _list_claude(project: Project) -> Iterator[FoundFile]:
     resources, work = project.resources, project.workspace
     agents = resources.agents()
     for folder in (".agents", ".claude"):
         count = sum(one.file.is_relative_to(work / folder) for one in agents.agents.values())
         if count:
             text = "for --agent NAME, spawn_agent and members of a team"
-            yield ForeignFile(f"{folder}/agents", f"{count} agents", True, text)
+            yield FoundFile(f"{folder}/agents", f"{count} agents", True, text)
         for problem in (one for one in agents.problems if one.startswith(str(work / folder))):
             path, _, why = problem.partition(": ")
-            yield ForeignFile(str(Path(path).relative_to(work)), "agent", False, why)
+            yield FoundFile(str(Path(path).relative_to(work)), "agent", False, why)
         count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
         if count:
             text = (
                 "called by `/name` in a conversation and by `planck run /name`; `!` lines in them are not run"
             )
-            yield ForeignFile(f"{folder}/commands", f"{count} commands", True, text)
+            yield FoundFile(f"{folder}/commands", f"{count} commands", True, text)
         count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
         if count:
-            yield ForeignFile(
+            yield FoundFile(
                 f"{folder}/skills", f"{count} skills", True, "named to agents, loaded when needed"
             )
     for name in (".claude/settings.json", ".claude/settings.local.json"):
         yield from _list_settings(work, name)
 
 
-def _list_settings(work: Path, name: str) -> Iterator[ForeignFile]:
+def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
     if not (work / name).is_file():
         return
     try:
         raw = json.loads(read_regular(work / name, MAX_BYTES))
     except (OSError, ValueError, RecursionError) as problem:
-        yield ForeignFile(name, "settings", False, f"it can't be read: {problem}")
+        yield FoundFile(name, "settings", False, f"it can't be read: {problem}")
         return
     if not isinstance(raw, dict):
-        yield ForeignFile(name, "settings", False, "it is no JSON object")
+        yield FoundFile(name, "settings", False, "it is no JSON object")
         return
     if isinstance(raw.get("hooks"), dict):
         known, problems = reading.parse(raw["hooks"])
         count = sum(map(len, known.values()))
         why = "they work as they are: copy them under `hooks` of .planck/config.json, then trust the folder"
-        yield ForeignFile(name, f"{count} hooks", False, "; ".join([why, *problems]))
+        yield FoundFile(name, f"{count} hooks", False, "; ".join([why, *problems]))
     if "permissions" in raw:
         why = "its rules are another language; say them with `permissions` or --allowed-tools"
-        yield ForeignFile(name, "permissions", False, why)
+        yield FoundFile(name, "permissions", False, why)
     if rest := sorted(set(raw) - {"hooks", "permissions", "$schema"}):
-        yield ForeignFile(name, ", ".join(rest), False, "settings of another program")
+        yield FoundFile(name, ", ".join(rest), False, "settings of another program")
 
 
-def _list_servers(project: Project) -> Iterator[ForeignFile]:
+def _list_servers(project: Project) -> Iterator[FoundFile]:
     file = project.workspace / ".mcp.json"
     if not file.is_file():
         return
     try:
         servers = find_servers(json.loads(read_regular(file, MAX_BYTES)))
     except (OSError, ValueError, RecursionError) as problem:
-        yield ForeignFile(".mcp.json", "MCP servers", False, str(problem))
+        yield FoundFile(".mcp.json", "MCP servers", False, str(problem))
         return
     trusted = project.resources.loaded.trusted
     why = "started with a session" if trusted else f"started {_TRUST}"
-    yield ForeignFile(".mcp.json", f"{len(servers)} MCP servers: {', '.join(servers)}", trusted, why)
+    yield FoundFile(".mcp.json", f"{len(servers)} MCP servers: {', '.join(servers)}", trusted, why)
 
 
-def _list_others(project: Project) -> Iterator[ForeignFile]:
+def _list_others(project: Project) -> Iterator[FoundFile]:
     work = project.workspace
     if (work / ".codex/config.toml").is_file():
         import tomllib
@@ -121,21 +121,21 @@ def _list_others(project: Project) -> Iterator[ForeignFile]:
         try:
             raw = tomllib.loads(read_regular(work / ".codex/config.toml", MAX_BYTES).decode())
         except (OSError, ValueError) as problem:
-            yield ForeignFile(".codex/config.toml", "settings", False, f"it can't be read: {problem}")
+            yield FoundFile(".codex/config.toml", "settings", False, f"it can't be read: {problem}")
         else:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
                 why = "not read from there: `planck mcp add NAME -- COMMAND`, or copy them into .mcp.json"
-                yield ForeignFile(".codex/config.toml", f"{len(servers)} MCP servers", False, why)
+                yield FoundFile(".codex/config.toml", f"{len(servers)} MCP servers", False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
-                yield ForeignFile(".codex/config.toml", ", ".join(rest), False, "settings of another program")
+                yield FoundFile(".codex/config.toml", ", ".join(rest), False, "settings of another program")
     prompts = work / ".codex/prompts"
     if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
         why = "copy them into .agents/commands: they work as they are"
-        yield ForeignFile(".codex/prompts", f"{count} commands", False, why)
+        yield FoundFile(".codex/prompts", f"{count} commands", False, why)
     for name in ("opencode.json", ".gemini/settings.json", ".cursor/mcp.json", ".vscode/mcp.json"):
         if (work / name).exists():
-            yield ForeignFile(
+            yield FoundFile(
                 name, "settings", False, "settings of another program; servers: `--mcp-config FILE`"
             )
 
