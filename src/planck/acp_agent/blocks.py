@@ -10,7 +10,7 @@ from planck.headless import (
     Record,
     ResourceLink,
     TextContent,
-    foreign_image,
+    image_from_base64,
 )
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import ErrorKind, PlanckError
@@ -54,7 +54,7 @@ def _name_link(link: ResourceLink) -> str:
 
 
 def _read_image(data: str, name: str) -> Image:
-    image = foreign_image(data)
+    image = image_from_base64(data)
     if image is None:
         raise PromptError(
             ErrorKind.INVALID_ARGS, f"{name} is no PNG, JPEG, GIF or WebP of at most 4 MiB; send another one"

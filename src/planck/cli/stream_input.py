@@ -14,7 +14,7 @@ from typing import Any
 
 from planck.cli.errors import UsageError
 from planck.cli.streams import decode_input
-from planck.headless import foreign_image
+from planck.headless import image_from_base64
 from planck.records import codec
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import ErrorKind, PlanckError
@@ -109,7 +109,7 @@ def _read_part(part: Any, number: int) -> Text | Image:
         case {"type": "text", "text": str(text)}:
             return Text(text)
         case {"type": "image", "source": {"type": "base64", "data": str(data)}}:
-            image = foreign_image(data)
+            image = image_from_base64(data)
             if image is not None:
                 return image
             raise _refuse(number, "has an image that is none (png, jpeg, gif or webp, in base64)")

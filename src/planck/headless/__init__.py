@@ -79,7 +79,7 @@ _NAMES = {
     "planck.sidecar.scaffold": "create_sidecar",
     "planck.team.mail": "Accepted",
     "planck.toolkit.clock": "SystemClock",
-    "planck.toolkit.images": "foreign_image",
+    "planck.toolkit.images": "image_from_base64",
     "planck.tools.builtin.search_worker": "walk",
     "planck.tools.results": "is_spilled",
     "planck.workspace.process.duplex": "Duplex",

@@ -172,7 +172,7 @@ from planck.store.roster import TokenRow as TokenRow
 from planck.store.store import SessionError as SessionError
 from planck.team.mail import Accepted as Accepted
 from planck.toolkit.clock import SystemClock as SystemClock
-from planck.toolkit.images import foreign_image as foreign_image
+from planck.toolkit.images import image_from_base64 as image_from_base64
 from planck.tools.builtin.search_worker import walk as walk
 from planck.tools.results import is_spilled as is_spilled
 from planck.workspace.paths.output_file import OutputFile as OutputFile

@@ -17,7 +17,7 @@ from planck.context.texts import MAX_BYTES, read_text
 from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line
-from planck.toolkit.images import MAX_IMAGE, foreign_image, image_type
+from planck.toolkit.images import MAX_IMAGE, image_from_base64, image_type
 from planck.workspace.paths.regular import open_within
 
 _REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
@@ -166,7 +166,7 @@ def _read_image(fd: int, name: str) -> Image | None:
         )
     import base64
 
-    return foreign_image(base64.b64encode(content).decode())
+    return image_from_base64(base64.b64encode(content).decode())
 
 
 def _read_file(fd: int, name: str, limit: int) -> str:

@@ -9,7 +9,7 @@ from planck.mcp.meta import OUTCOME
 from planck.records import codec
 from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.toolkit.images import foreign_image
+from planck.toolkit.images import image_from_base64
 from planck.toolkit.tool import Outcome
 
 _MAX_IMAGES = 20
@@ -58,7 +58,7 @@ def read_own_error(envelope: Any) -> Err | None:
 
 
 def _images(result: CallToolResult) -> tuple[Image, ...]:
-    found = (foreign_image(block.data) for block in result.content if isinstance(block, ImageContent))
+    found = (image_from_base64(block.data) for block in result.content if isinstance(block, ImageContent))
     return tuple(image for image in found if image)[:_MAX_IMAGES]
 
 
@@ -66,7 +66,7 @@ def _text(block: Any) -> str:
     match block:
         case TextContent():
             return block.text
-        case ImageContent() if foreign_image(block.data):
+        case ImageContent() if image_from_base64(block.data):
             return ""
         case AudioContent() | ImageContent():
             return f"[{drop_unseen(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"

@@ -21,7 +21,7 @@ def image_type(content: bytes) -> str | None:
     return None
 
 
-def foreign_image(data: str) -> Image | None:
+def image_from_base64(data: str) -> Image | None:
     """From somebody's base64. None where a vendor would refuse it, and with it every later request."""
     if len(data) > MAX_IMAGE * 4 // 3 + 4:
         return None
