@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planck.cli.errors import UsageError
 from planck.cli.place import find_place, say_place
 from planck.cli.typed import ask
-from planck.headless import Exit, Plan, Planck, Selection
+from planck.headless import Exit, Planck, Selection, UndoPlan
 from planck.records.diffs import name_path
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -55,12 +55,12 @@ def selection_of(words: Sequence[str]) -> Selection:
     raise UsageError(ErrorKind.INVALID_ARGS, "/undo takes --agent NAME, --turn N, --call ID, or nothing")
 
 
-def preview(plan: Plan) -> str:
+def preview(plan: UndoPlan) -> str:
     changed = [step.diff for step in plan.steps if not step.conflict and step.now != step.then]
     return make_plain("\n".join([*changed, *list_obstacles(plan)]))
 
 
-def list_obstacles(plan: Plan) -> list[str]:
+def list_obstacles(plan: UndoPlan) -> list[str]:
     """What is not taken back, and why."""
     lines = []
     for step in plan.steps:
@@ -71,7 +71,7 @@ def list_obstacles(plan: Plan) -> list[str]:
     return [*lines, *(f"not undoable: {command}" for command in plan.commands)]
 
 
-def report(plan: Plan, back: str) -> str:
+def report(plan: UndoPlan, back: str) -> str:
     """`back`: what is entered to take that back."""
     done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:

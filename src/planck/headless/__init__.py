@@ -73,7 +73,7 @@ _NAMES = {
     "planck.session.result": "Exit RunResult make_failure",
     "planck.archive.stats": "Figures Stats",
     "planck.archive.transcript": "Transcript",
-    "planck.session.undo": "FileDiff Plan Selection UndoError",
+    "planck.session.undo": "FileDiff UndoPlan Selection UndoError",
     "planck.store.roster": "Command NodeRow SessionRow TokenRow",
     "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",

@@ -159,9 +159,9 @@ from planck.session.result import Exit as Exit
 from planck.session.result import RunResult as RunResult
 from planck.session.result import make_failure as make_failure
 from planck.session.undo import FileDiff as FileDiff
-from planck.session.undo import Plan as Plan
 from planck.session.undo import Selection as Selection
 from planck.session.undo import UndoError as UndoError
+from planck.session.undo import UndoPlan as UndoPlan
 from planck.sidecar.host import pipe_secret as pipe_secret
 from planck.sidecar.host import prepare_sidecar as prepare_sidecar
 from planck.sidecar.scaffold import create_sidecar as create_sidecar

@@ -78,7 +78,7 @@ class Step(msgspec.Struct, frozen=True):
         return "\n".join(diff_bytes(self.now, self.then, self.path))
 
 
-class Plan(msgspec.Struct, frozen=True):
+class UndoPlan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
@@ -110,13 +110,13 @@ def open_places(log: Log, root: Root) -> Root:
     return root.of_user(protected=IMPORTED in log.meta)
 
 
-def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Plan:
+def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> UndoPlan:
     """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not."""
     story = _Story(log.read(), redactor)
     chosen = story.select(selection)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
-    return Plan(steps, tuple(story.list_commands(selection, chosen)))
+    return UndoPlan(steps, tuple(story.list_commands(selection, chosen)))
 
 
 def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
@@ -133,7 +133,7 @@ def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[Fi
     )
 
 
-async def apply(plan: Plan, root: Root, ids: Ids, journal: Journal) -> str:
+async def apply(plan: UndoPlan, root: Root, ids: Ids, journal: Journal) -> str:
     """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
     request = plan.request or msgspec.UNSET
@@ -172,7 +172,7 @@ def _read_unchanged(slot: Slot, step: Step) -> tuple[bytes, int] | None:
     return found
 
 
-def describe_undone(plan: Plan) -> str:
+def describe_undone(plan: UndoPlan) -> str:
     """Says to agents what an undo changed under them; empty: nothing."""
     done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:

@@ -15,7 +15,7 @@ from planck.api.handlers.sessions import SessionHandlers
 from planck.api.operations import PREFIX
 from planck.api.rights import find_ceiling
 from planck.api.session_cache import SessionCache
-from planck.headless import Plan, Selection, is_spilled
+from planck.headless import Selection, UndoPlan, is_spilled
 from planck.records import codec
 from planck.records.events import ToolEnd, view
 from planck.records.outcome import ErrorKind, PlanckError
@@ -33,7 +33,7 @@ class HistoryHandlers:
         self._cache = cache
         self._sessions = sessions
         self._requests = requests
-        self._plans: dict[str, tuple[str, Plan]] = {}
+        self._plans: dict[str, tuple[str, UndoPlan]] = {}
 
     async def list_agents(self, call: Call) -> shapes.AgentPage:
         return shapes.AgentPage(items=(await self._sessions.find_board(call.id)).agents)
