@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection
-    from planck.session.undo import UndoPlan as UndoPlan
+    from planck.session.undo import UndoPlan
     from planck.workspace.paths.paths import Root
 
 _GO_ON = "Go on with what was interrupted."

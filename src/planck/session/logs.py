@@ -27,7 +27,7 @@ from planck.store.threads import run_blocking
 
 if TYPE_CHECKING:
     from planck.session.undo import Selection
-    from planck.session.undo import UndoPlan as UndoPlan
+    from planck.session.undo import UndoPlan
     from planck.store.library import Library
     from planck.workspace.paths.paths import Root
 
