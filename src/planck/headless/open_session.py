@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
-    from planck.session.undo import FileDiff, Selection
-    from planck.session.undo import UndoPlan
+    from planck.session.undo import FileDiff, Selection, UndoPlan
     from planck.workspace.paths.paths import Root
 
 _GO_ON = "Go on with what was interrupted."

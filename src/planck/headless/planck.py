@@ -17,7 +17,7 @@ from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import Lead, Options, Runtime, SessionPlan, Settings
+from planck.headless.session_setup import Lead, Options, Runtime, SessionSetup, Settings
 from planck.headless.session_tools import SessionTools
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
@@ -210,7 +210,7 @@ class Planck:
         self._check_open()
         from planck.headless.services.team_check import find_problems  # a run checks none
 
-        tools = SessionPlan(self._runtime, "", self._spills("check"), Options()).tools.names
+        tools = SessionSetup(self._runtime, "", self._spills("check"), Options()).tools.names
         return await find_problems(self._runtime, alias_or_path, tools)
 
     async def list_prompts(self) -> "list[ServerPrompt]":
@@ -268,7 +268,7 @@ class Planck:
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-        plan = SessionPlan(self._runtime, id, self._spills(id), options)
+        plan = SessionSetup(self._runtime, id, self._spills(id), options)
         plan.stored = stored
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
@@ -316,7 +316,7 @@ class Planck:
 
                 refuse_strangers(self.project, log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-            plan = SessionPlan(self._runtime, log.id, self._spills(log.id), options)
+            plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options)
             place = await plan.look_around()
             other = self._providers.resolve(model) if model else None
             lead = Lead(settings, other) if other or settings != NO_SETTINGS else None
@@ -359,20 +359,20 @@ class Planck:
         self.project.check_place()
         return self._logs.hold(id_or_name, self.project.root)
 
-    async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
+    async def _make_specs(self, team: str | None, model: str, plan: SessionSetup) -> list[AgentSpec]:
         """Returns the members a new session begins with; what a run says is for the orchestrator."""
         lead, *others = await self._choose_members(team, model, plan)
         settings = plan.options.settings
         return [Lead(settings).change(lead) if settings != NO_SETTINGS else lead, *others]
 
-    def _find_kinds(self, plan: SessionPlan, lead: ModelSpec | None) -> dict[str, AgentKind]:
+    def _find_kinds(self, plan: SessionSetup, lead: ModelSpec | None) -> dict[str, AgentKind]:
         if not self.resources.has_agents():
             return {}
         from planck.headless.members.agent_kinds import find_kinds  # few projects have any
 
         return find_kinds(self._runtime, lead, plan.tools.names)
 
-    async def _choose_members(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
+    async def _choose_members(self, team: str | None, model: str, plan: SessionSetup) -> list[AgentSpec]:
         if plan.options.settings.agent:
             from planck.headless.members.agent_kinds import make_lead
 

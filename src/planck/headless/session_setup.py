@@ -103,7 +103,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
         await self.providers.aclose()
 
 
-class SessionPlan:
+class SessionSetup:
     """The tools, the bounds and the gate of one session."""
 
     def __init__(self, runtime: Runtime, session_id: str, spills: Spills, options: Options) -> None:

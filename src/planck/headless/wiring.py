@@ -12,7 +12,7 @@ from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
-from planck.headless.session_setup import Lead, SessionPlan
+from planck.headless.session_setup import Lead, SessionSetup
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
@@ -47,7 +47,7 @@ class SessionWiring:
 
     def __init__(
         self,
-        plan: SessionPlan,
+        plan: SessionSetup,
         journal: Journal,
         place: Environment,
         *,

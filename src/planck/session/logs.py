@@ -26,8 +26,7 @@ from planck.store.store import SessionError, Store
 from planck.store.threads import run_blocking
 
 if TYPE_CHECKING:
-    from planck.session.undo import Selection
-    from planck.session.undo import UndoPlan
+    from planck.session.undo import Selection, UndoPlan
     from planck.store.library import Library
     from planck.workspace.paths.paths import Root
 

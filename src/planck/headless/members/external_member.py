@@ -26,7 +26,7 @@ from planck.budget.accounts import Purse
 from planck.config.keys.secrets import is_secretive
 from planck.context.compaction import Room
 from planck.headless.members.external_check import make_environment, place_member
-from planck.headless.session_setup import SessionPlan
+from planck.headless.session_setup import SessionSetup
 from planck.llm.provider import Item, Request
 from planck.permissions.authority import stricter
 from planck.permissions.gate import AgentGate, Call
@@ -57,7 +57,7 @@ _BOUND = frozenset({"usd", "tokens"})
 class ExternalMembers:
     """The foreign members of one session; owns their processes."""
 
-    def __init__(self, plan: SessionPlan) -> None:
+    def __init__(self, plan: SessionSetup) -> None:
         self._plan = plan
         self._members: dict[str, Foreign] = {}
         self._ending: list[Foreign] = []
@@ -99,7 +99,7 @@ class ExternalHost:
     """What one foreign member needs of ours: rights, a home, the team's tools, and answers."""
 
     def __init__(
-        self, spec: AgentSpec, plan: SessionPlan, gate: AgentGate, kit: Kit, scribe: Scribe, purse: Purse
+        self, spec: AgentSpec, plan: SessionSetup, gate: AgentGate, kit: Kit, scribe: Scribe, purse: Purse
     ) -> None:
         assert spec.acp is not None
         self._spec = spec
