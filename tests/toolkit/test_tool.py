@@ -46,6 +46,34 @@ def test_a_tool_with_effects_gives_its_own_plan() -> None:
     assert tool.dry_run({}, CTX) == Ok({"output": "would look"})
 
 
+async def find_nothing(args: dict[str, Any]) -> str:
+    return ""
+
+
+def test_earlier_names_of_keywords_and_attributes_still_work() -> None:
+    def act(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Ok({"output": ""})
+
+    old = Tool(
+        "look", "", PARAMETERS, act, made(act).dry_run, always=["cwd"], tried=True, stranger=find_nothing
+    )
+    new = Tool(
+        *("look", "", PARAMETERS, act, made(act).dry_run),
+        extra_arguments=["cwd"],
+        probe_in_sandbox=True,
+        find_unknown_address=find_nothing,
+    )
+    for tool in (old, new):
+        assert tool.extra_arguments == tool.always == {"cwd": {}}
+        assert tool.probe_in_sandbox is tool.tried is True
+        assert tool.find_unknown_address is tool.stranger is find_nothing
+        assert tool.has_preview is tool.plans is True
+        tool.stranger = None
+        assert tool.find_unknown_address is None
+    plain = made(act)
+    assert not (plain.always or plain.tried or plain.stranger or plain.plans)
+
+
 def test_the_spec_for_a_model_has_no_function() -> None:
     spec = made(lambda args, ctx: Ok({"output": ""})).to_ai_tool()
     assert spec == ToolSpec("look", "Look at a file.", PARAMETERS)
