@@ -54,24 +54,17 @@ def test_earlier_names_of_keywords_and_attributes_still_work() -> None:
     def act(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return Ok({"output": ""})
 
-    old = Tool(
-        "look", "", PARAMETERS, act, made(act).dry_run, always=["cwd"], tried=True, stranger=find_nothing
-    )
-    new = Tool(
-        *("look", "", PARAMETERS, act, made(act).dry_run),
-        extra_arguments=["cwd"],
-        probe_in_sandbox=True,
-        find_unknown_address=find_nothing,
-    )
-    for tool in (old, new):
-        assert tool.extra_arguments == tool.always == {"cwd": {}}
-        assert tool.probe_in_sandbox is tool.tried is True
-        assert tool.find_unknown_address is tool.stranger is find_nothing
-        assert tool.has_preview is tool.plans is True
-        tool.stranger = None
-        assert tool.find_unknown_address is None
+    make = functools.partial(Tool, "look", "", PARAMETERS, act, made(act).dry_run)
+    new = make(extra_arguments=["cwd"], probe_in_sandbox=True, find_unknown_address=find_nothing)
+    for one in (make(always=["cwd"], tried=True, stranger=find_nothing), new):
+        assert one.extra_arguments == one.always == {"cwd": {}}
+        assert one.probe_in_sandbox is one.tried is True
+        assert one.find_unknown_address is one.stranger is find_nothing
+        assert one.has_preview is one.plans is True
+        one.stranger = None
+        assert one.find_unknown_address is None
     plain = made(act)
-    assert not (plain.always or plain.tried or plain.stranger or plain.plans)
+    assert [plain.always, plain.tried, plain.stranger, plain.plans] == [{}, False, None, False]
 
 
 def test_the_spec_for_a_model_has_no_function() -> None:
