@@ -1,5 +1,6 @@
 """The page as it ships, made of its sources: `make page` writes it, a test holds it current."""
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import minify
 
+from planck.records import tools
 from scripts.compile_templates import TemplateError, compile_templates
 from scripts.join_modules import JoinError, join
 
@@ -41,9 +43,24 @@ def make_page() -> dict[str, bytes]:
 def load_modules() -> dict[str, str]:
     """Returns the sources by their paths, ready to be joined."""
     texts = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.js")}
+    texts["tools.js"] = _list_tools()
     vendored = _drop_unused(texts.pop(_VENDORED))
     made = {path: _compile(path, text) for path, text in texts.items()}
     return {**made, **_pack_messages(texts["i18n/en.js"], texts["i18n/es.js"]), _VENDORED: vendored}
+
+
+def _list_tools() -> str:
+    """Returns what the page knows of tools by their names, as a module: of records/tools.py."""
+    named = {
+        "ASK": tools.ASK,
+        "PLAN": tools.PLAN,
+        "COMMANDS": tools.COMMAND_TOOLS,
+        "SUBJECT": tools.SUBJECT,
+        "SUBJECTS": tools.SUBJECTS,
+        "SUBJECT_OF": {row.name: row.subject for row in tools.TOOLS.values() if row.subject},
+        "SHOWN_OF": {row.name: row.shown for row in tools.TOOLS.values() if row.shown != "end"},
+    }
+    return "\n".join(f"export const {name} = {json.dumps(value)};" for name, value in named.items())
 
 
 def make_script(modules: Mapping[str, str], entry: str, result: str = "") -> str:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from planck.toolkit.tool import Tool
-from planck.tools.builtin.files import Views
+from planck.tools.builtin.files import Shared, Spills, Views
 from planck.tools.builtin.glob import glob_tool
 from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
 from planck.workspace.paths.paths import Root
+from planck.workspace.process.jobs import Jobs
 from tests.tools.room import ENVIRONMENT, Room, kind, open_folder, value
 
 FILES = {
@@ -48,7 +49,12 @@ def search_tools(ws: Path, ripgrep: bool) -> list[Tool]:
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=ripgrep)
     assert (engine.program is not None) is ripgrep
-    return [glob_tool(Views(root), engine), grep_tool(Views(root), engine), list_dir_tool(Views(root))]
+    shared = share(root, engine)
+    return [glob_tool(shared), grep_tool(shared), list_dir_tool(shared)]
+
+
+def share(root: Root, engine: Engine) -> Shared:
+    return Shared(Views(root), Spills(root.path), ENVIRONMENT, Jobs(), engine)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +192,7 @@ async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path)
     ws = tmp_path / "ws"
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=3.0)
-    room = Room(tmp_path, [grep_tool(Views(root), engine)])
+    room = Room(tmp_path, [grep_tool(share(root, engine))])
     (ws / "a").write_text("aaa\n")
     (ws / "bomb").write_text("a" * 65_536 + "!\n")
     result = await room.call("grep", {"pattern": "(a+)+$"})
@@ -201,7 +207,8 @@ async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
     (ws / "bin" / "rg").write_text("#!/bin/sh\ntouch pwned\n")
     (ws / "bin" / "rg").chmod(0o755)
     root = Root(ws)
-    room = Room(tmp_path, [glob_tool(Views(root), Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
+    engine = Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"})
+    room = Room(tmp_path, [glob_tool(share(root, engine))])
     await room.call("glob", {"pattern": "*"})
     assert not (ws / "pwned").exists()
 
@@ -223,7 +230,7 @@ async def test_a_folder_that_may_not_be_read_takes_no_other_file_along() -> None
         root = Root(room.ws)
         engine = Engine(root, {"PATH": f"{folder}:/usr/bin:/bin"})
         assert engine.program == str(folder / "rg")
-        searching = Room(folder, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
+        searching = Room(folder, [glob_tool(share(root, engine)), grep_tool(share(root, engine))])
         assert (await searching.call("grep", {"pattern": "needle"})).output == "a:1:needle\nn:1:needle"
         assert (await searching.call("glob", {"pattern": "**"})).output == "a\nn"
         assert (await searching.call("grep", {"pattern": "absent"})).output == "[no lines match]"
@@ -247,7 +254,7 @@ async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_pat
     root = Root(room.ws)
     engine = Engine(root, {"PATH": f"{programs}:/usr/bin:/bin"})
     assert engine.program == str(programs / "rg")
-    searching = Room(tmp_path, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
+    searching = Room(tmp_path, [glob_tool(share(root, engine)), grep_tool(share(root, engine))])
     assert (await searching.call("glob", {"pattern": "**"})).output == "real"
     assert (await searching.call("grep", {"pattern": "x"})).output == "real:1:one"
 

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from planck.acp_agent.calls import (
-    find_kind,
     find_locations,
     make_absolute,
     make_diff,
@@ -47,6 +46,7 @@ from planck.records import events as facts
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
+from planck.records.tools import PLAN, find_row
 
 Told = Iterator[tuple[str, Record]]
 """By session: the root's, or a worker's."""
@@ -283,7 +283,7 @@ class Narrator:
                 tool_call_id=id,
                 title=self._title(event.agent_id, tool, args),
                 name=tool,
-                kind=find_kind(tool),
+                kind=find_row(tool).kind,
                 status="pending",
                 locations=find_locations(self._workspace, tool, args),
                 raw_input=args,
@@ -347,7 +347,7 @@ class Narrator:
             raw["error"] = {"kind": fact.error.kind, "message": fact.error.message}
         status = "completed" if done else "failed"
         yield where, self._update(fact.id, status=status, content=content, raw_output=raw)
-        plans = call and done and call.tool == "update_plan" and self._is_shown(call.agent)
+        plans = call and done and call.tool == PLAN and self._is_shown(call.agent)
         if call and plans and (plan := read_plan(call.args)) is not None:
             yield where, PlanEntries(entries=plan)
         self._calls.pop(fact.id, None)

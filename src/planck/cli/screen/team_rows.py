@@ -7,6 +7,7 @@ from planck.cli.doings import Doings
 from planck.cli.screen.styled import Line, cut
 from planck.records.board import Board
 from planck.records.rows import AgentRow, OpenCall, OpenQuestion
+from planck.records.tools import ASK
 from planck.records.visible import count_columns
 
 _MOST = 6
@@ -116,7 +117,7 @@ class TeamRows:
         if asked := [question for question in self.board.questions if question.agent_id == row.id]:
             return Doing("▲", _say_asked(asked), asked[0].since, "bold yellow")
         running = _list_running(row)
-        if running and not (row.waits and all(call.name == "ask_agent" for call in running)):
+        if running and not (row.waits and all(call.name == ASK for call in running)):
             more = f" and {len(running) - 1} more" if len(running) > 1 else ""
             return Doing("●", f"{running[0].name} {running[0].subject}{more}", running[0].since)
         if row.waits:

@@ -8,19 +8,13 @@ import msgspec
 from planck.cli.talk.diffs import compare, count_changes, draw_diff, find_after
 from planck.cli.talk.figures import format_time
 from planck.cli.talk.styled import INDENT, Line, Span, as_text, make_lines
-from planck.records.board import find_subject
+from planck.records.tools import find_row, find_subject
 from planck.records.visible import fit_line
 
 FOLDED = 3
 """Lines of an output, the last ones, that are shown without being asked for."""
 SPOKEN = 6
 """Lines of what somebody says to somebody else, the first ones."""
-_QUIET = frozenset(
-    {"ask_agent", "delegate_task", "send_response", "load_skill", "list_skills", "list_team", "list_models"}
-    | {"read", "glob", "grep", "list_dir", "edit", "write"}
-)
-"""Tools of which the first line says enough, where they went well."""
-_COUNTED = frozenset({"read", "glob", "grep", "list_dir"})
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -85,7 +79,7 @@ def draw_call(
     mark, style = ("✓ ", "green") if ended["ok"] else ("✗ ", "red")
     diff = _compare_files(name, started, before) if ended["ok"] else ""
     notes = [count_changes(diff)] if diff else []
-    if ended["ok"] and name in _COUNTED:
+    if ended["ok"] and find_row(name).shown == "count":
         notes.append(_count_lines(output))
     if ended["duration_ms"] >= 100:
         notes.append(format_time(ended["duration_ms"] / 1000))
@@ -108,7 +102,7 @@ def _drop_details(output: str) -> str:
 
 
 def describe_call(name: str, args: Any) -> str:
-    return fit_line(f"{name} {find_subject(args)}")
+    return fit_line(f"{name} {find_subject(name, args)}")
 
 
 def fold(text: str, most: int | None, count: int = 0, *, first: bool = False) -> tuple[list[Line], bool]:
@@ -171,9 +165,10 @@ def _list_rows(text: str) -> list[str]:
 
 
 def _count_shown(name: str, ok: bool) -> int | None:
-    if name == "update_plan":
+    shown = find_row(name).shown
+    if shown == "whole":
         return None
-    return 0 if ok and name in _QUIET else FOLDED
+    return 0 if ok and shown != "end" else FOLDED
 
 
 _NOTES = ("[no ", "[the file is empty", "[the folder is empty", "[image/")
@@ -193,7 +188,7 @@ def _count_lines(output: str) -> str:
 
 
 def _compare_files(name: str, args: Any, before: bytes | None) -> str:
-    if name not in ("edit", "write") or not isinstance(args, dict):
+    if find_row(name).shown != "diff" or not isinstance(args, dict):
         return ""
     old = before.decode(errors="surrogateescape") if before is not None else None
     after = find_after(args, old)

@@ -8,6 +8,7 @@ import msgspec
 
 from planck.cli.talk.diffs import count_changes, draw_diff, find_diff
 from planck.cli.talk.styled import Line, cut, make_line, make_lines, wrap, wrap_all
+from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import fit_line
 
 LINES = 12
@@ -116,7 +117,7 @@ def describe_subject(question: Asked) -> str:
 
 def name_call(question: Asked) -> str:
     """The same with the command, for where the box is not seen."""
-    if question.tool != "bash":
+    if question.tool not in COMMAND_TOOLS:
         return describe_subject(question)
     first, more, _ = question.text.partition("\n")
     return f"{question.tool} {first}{' …' if more else ''}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from planck.cli.doings import Doings
 from planck.records.board import Board
 from planck.records.rows import AgentRow
+from planck.records.tools import ASK
 from planck.records.visible import fit_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -71,7 +72,7 @@ class Now:
             yield "◌", f"waits for {names} {self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
         # Of several questions one is answered: its call ends when those before it have.
-        answered = {call.id for call in row.calls if row.waits and call.name == "ask_agent"}
+        answered = {call.id for call in row.calls if row.waits and call.name == ASK}
         running = [call for call in row.calls if call.id not in told | answered]
         for call in running:
             yield "●", f"{fit_line(f'{call.name} {call.subject}')} {self._elapsed(call.since)}"
