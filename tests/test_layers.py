@@ -1,6 +1,7 @@
 """The layers of docs/architecture.md, held by walking every import of every file, function-local ones too."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,33 @@ def test_a_wrong_import_is_found(tmp_path: Path, file: str, line: str) -> None:
     (tmp_path / file).parent.mkdir()
     (tmp_path / file).write_text(line)
     assert len(violations(tmp_path)) == 1
+
+
+MOST_FILES = 20
+LARGE = {
+    "cli": "is divided next",
+    "cli/talk": "is divided next",
+}
+"""Folders that may have more files, and why."""
+
+
+def large_folders(src: Path) -> list[str]:
+    """Returns the folders with too many Python files of their own; subfolders count for themselves."""
+    counts = Counter(path.parent for path in src.rglob("*.py") if path.name != "__init__.py")
+    return sorted(str(folder.relative_to(src)) for folder, count in counts.items() if count > MOST_FILES)
+
+
+def test_no_folder_becomes_a_drawer() -> None:
+    assert large_folders(SRC) == sorted(LARGE)
+
+
+def test_a_drawer_is_found(tmp_path: Path) -> None:
+    for folder, count in (("full", MOST_FILES), ("drawer", MOST_FILES + 1)):
+        (tmp_path / folder).mkdir()
+        for number in range(count):
+            (tmp_path / folder / f"m{number}.py").touch()
+        (tmp_path / folder / "__init__.py").touch()
+    assert large_folders(tmp_path) == ["drawer"]
 
 
 def test_records_touch_neither_clock_nor_loop_nor_files() -> None:
