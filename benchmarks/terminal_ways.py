@@ -51,11 +51,11 @@ async def draw_planck(count: int) -> tuple[float, float]:
 
     import msgspec
 
-    from planck.cli.doings import Doings
     from planck.cli.screen.screen import Screen
-    from planck.cli.screen.team_rows import TeamRows
-    from planck.cli.talk.reporter import Reporter
-    from planck.cli.terminal import Terminal
+    from planck.cli.tell.doings import Doings
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.team_rows import TeamRows
+    from planck.cli.tell.terminal import Terminal
     from planck.headless import SessionEvent
     from planck.records import codec
     from planck.records.board import Board

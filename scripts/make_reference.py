@@ -11,7 +11,8 @@ import msgspec
 
 from planck.api.openapi import list_common_statuses, list_error_statuses, make_document
 from planck.api.operations import OPERATIONS, PREFIX
-from planck.cli.main import COMMANDS, NOT_BUILT
+from planck.cli.commands import COMMANDS
+from planck.cli.main import NOT_BUILT
 from planck.cli.options import EXAMPLES, OPTIONS, load_pool
 from planck.config.schema import config_schema
 from planck.records.events import DELTAS, View
@@ -43,7 +44,7 @@ def _cli() -> Iterator[str]:
     yield f"# The command line\n\n{_MADE}\n"
     yield "`planck PROMPT` talks, `planck run PROMPT` and `planck -p PROMPT` answer once. Exit codes: "
     yield ", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in Exit) + "."
-    for name, (_, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"planck {name}", add_help=False)
         if name not in OPTIONS:
             load_pool()

@@ -16,7 +16,8 @@ from unicodedata import east_asian_width
 import pytest
 
 from planck import Planck
-from planck.cli.main import COMMANDS, main
+from planck.cli.commands import COMMANDS
+from planck.cli.main import main
 from planck.cli.options import OPTIONS, load_pool
 from planck.cli.parser import Mistake, Parser
 from planck.records.events import TurnStatus

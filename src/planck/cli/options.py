@@ -27,7 +27,7 @@ OPTIONS: dict[str, _Add] = {}
 
 def load_pool() -> None:
     """Adds the commands of a pool, which few starts need."""
-    import_module("planck.cli.pool.options")
+    import_module("planck.cli.pool_options")
 
 
 def _command(example: str) -> Callable[[_Add], _Add]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from planck.cli.screen.bindings import ACTIONS, name_key, read_settings
+from planck.cli.chat.keys import read_settings
+from planck.cli.screen.bindings import ACTIONS, name_key
 from planck.cli.screen.completion import Choice
 from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History

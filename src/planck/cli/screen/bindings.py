@@ -1,9 +1,6 @@
-"""Which key does what: the table that the user may change, and what is said of a key that can't be had."""
+"""Which key does what unless the user says otherwise; how keys are written."""
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-from planck.records.nearest import did_you_mean
 
 ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "submit": (("enter",), "send; while it works: steer it at its next step"),
@@ -52,40 +49,10 @@ def spell_key(key: str) -> str:
     )
 
 
-def read_settings(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Settings:
-    """The table with the user's changes; a mistake in one leaves that action as it was."""
-    chosen = {action: keys for action, (keys, _) in ACTIONS.items()}
-    problems: list[str] = []
-    vi, bell = False, True
-    for action, value in (wanted or {}).items():
-        keys = [value] if isinstance(value, str) else list(value)
-        if action == "editing":
-            vi = keys == ["vi"]
-            if keys not in (["vi"], ["emacs"]):
-                problems.append(f"keys: editing is 'emacs' or 'vi', not {value!r}")
-        elif action == "bell":
-            bell = keys != ["off"]
-            if keys not in (["on"], ["off"]):
-                problems.append(f"keys: bell is 'on' or 'off', not {value!r}")
-        elif action not in ACTIONS:
-            known = [*ACTIONS, "editing", "bell"]
-            problems.append(f"keys: {action!r} is no action{did_you_mean(action, known)}; `?` lists them")
-        elif wrong := [key for key in keys if not _is_key(_canonical(key))]:
-            problems.append(
-                f"keys: {wrong[0]!r} is no key, so {action} stays on {', '.join(chosen[action])}; "
-                "keys are written like c-x, a-enter, s-tab, f, up"
-            )
-        else:
-            chosen[action] = tuple(_canonical(key) for key in keys)
-    table: dict[str, str] = {}
-    for action in sorted(
-        chosen, key=lambda action: action in (wanted or {})
-    ):  # the user's come last, and win
-        table |= dict.fromkeys(chosen[action], action)
-    return Settings(table, vi, bell, tuple(problems))
+DEFAULT = Settings({key: action for action, (keys, _) in ACTIONS.items() for key in keys})
 
 
-def _canonical(key: str) -> str:
+def read_key(key: str) -> str:
     """`Ctrl+X`, `C-x` and `^x` are one key."""
     key = key.strip().lower().replace("ctrl", "c").replace("alt", "a").replace("meta", "a")
     key = key.replace("shift", "s").replace("escape", "esc").replace("return", "enter")
@@ -94,7 +61,7 @@ def _canonical(key: str) -> str:
     return head.replace("+", "-") + "-" + last if plus and last and head else key
 
 
-def _is_key(key: str) -> bool:
+def is_key(key: str) -> bool:
     *held, last = key.split("-") if len(key) > 1 else [key]
     if any(one not in ("c", "a", "s") for one in held):
         return False

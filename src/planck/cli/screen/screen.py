@@ -3,10 +3,10 @@
 import asyncio
 import base64
 import sys
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TextIO
 
-from planck.cli.screen.bindings import Settings, read_settings
+from planck.cli.screen.bindings import DEFAULT, Settings
 from planck.cli.screen.completion import Completer
 from planck.cli.screen.console import Console
 from planck.cli.screen.history import History
@@ -58,19 +58,24 @@ class Screen:
     def __init__(
         self,
         history: History | None = None,
-        settings: Settings | None = None,
+        settings: Settings = DEFAULT,
         *,
         color: bool = True,
         terminal: tuple[int, int] = (0, 1),
+        editor: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """`terminal`: the descriptors that are read, and painted on."""
-        self.settings = settings or read_settings()
+        """`terminal`: the descriptors that are read, and painted on.
+
+        `editor`: has the user edit a text elsewhere, while it has the terminal; None: it can't be started.
+        """
+        self.settings = settings
         self.color = color
         self.completers: list[Completer] = []
         self._console = Console(self, *terminal)
         self._region = Region(self._console.write)
         self._strokes = Strokes(self, self.settings, history or History())
         self._decoder = Decoder()
+        self._editor = editor or _find_none
         self._rows: Rows = NoRows()
         self._hint: tuple[str, float] = ("", -1.0)
         self._finished: list[str] = []
@@ -401,14 +406,16 @@ class Screen:
         self.touch()
 
     async def _edit_outside(self) -> None:
-        from planck.cli.screen.outside import edit_in_program
-
         self._console.lend()
         try:
-            text = await edit_in_program(self._strokes.input.text)
+            text = await self._editor(self._strokes.input.text)
         finally:
             self._console.take_back()
         if text is None:
             self.hint("set $VISUAL or $EDITOR to a program that is there")
         else:
             self.edit(text)
+
+
+async def _find_none(text: str) -> None:
+    """There is no editor."""
