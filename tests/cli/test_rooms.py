@@ -9,7 +9,7 @@ import pytest
 from tests.test_layers import SRC
 
 ROWS = (
-    {"errors", "late_ssl", "options", "output", "parser", "place", "pool_options", "qr", "server", "streams"},
+    {"errors", "late_ssl", "output", "parser", "place", "qr", "server", "streams"},
     {"screen"},
     {"tell"},
     {"ask"},

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from types import ModuleType
 
 NOT_BUILT = {
     "": ("blame", "hosts", "hand"),
@@ -195,19 +196,18 @@ def _find_near(word: str) -> str:
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
+    from importlib import import_module
 
-    from planck.cli.options import EXAMPLES, OPTIONS, load_pool
     from planck.cli.parser import Mistake, Parser
 
-    if name not in OPTIONS:
-        load_pool()
+    command = import_module(f"planck.cli.commands.{name}")
     parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
         description=_commands()[name],
-        epilog=f"example: {EXAMPLES[name]}",
+        epilog=f"example: {command.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    OPTIONS[name](parser)
+    command.add_options(parser)
     if unbuilt := _find_unbuilt(name, args):
         message = f"`{parser.prog} {unbuilt}` is not built yet; `{parser.prog} --help` shows what is"
         return _refuse(name, args, message)
@@ -217,7 +217,7 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         return int(leaving.code or 0)
     except Mistake as mistake:
         return _refuse(name, args, str(mistake))
-    return _run(name, options, debug)
+    return _run(command, options, debug)
 
 
 def _find_unbuilt(name: str, args: list[str]) -> str:
@@ -234,27 +234,28 @@ def _refuse(name: str, args: list[str], message: str) -> int:
     err = Err(ErrorKind.INVALID_ARGS, message)
     if name != "run":
         return _fail(str(err))
-    from planck.cli.commands.run import refuse
+    from planck.cli.work import refuse
 
     return refuse(args, err)
 
 
-def _run(name: str, options: "Namespace", debug: bool) -> int:
+def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
     import logging
-    from importlib import import_module
 
     from planck.cli.late_ssl import import_asyncio
     from planck.cli.streams import OutputLost
     from planck.records.outcome import PlanckError, name_exception
 
     import_asyncio()
+    import asyncio
+
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
-        command = import_module(f"planck.cli.commands.{name}")
         gc.set_threshold(*COLLECTOR)
         gc.enable()
-        return int(command.run(options))
+        done = command.run(options)
+        return int(asyncio.run(done) if asyncio.iscoroutine(done) else done)
     except PlanckError as failure:
         if debug:
             raise

@@ -1,24 +1,26 @@
 """The server that a command speaks to: named, configured, or the one of this home that runs."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Awaitable, Callable
 
+from planck import headless
 from planck.cli.errors import UsageError
-from planck.headless import Client, ClientError, find_server
 from planck.records.outcome import ErrorKind
 
 
-async def ask(options: argparse.Namespace, command: Callable[[Client], Awaitable[int]]) -> int:
-    found = find_server(options.server, options.token_file)
-    async with Client(found.url, found.token) as client:
+async def ask(options: argparse.Namespace, command: Callable[[headless.Client], Awaitable[int]]) -> int:
+    found = headless.find_server(options.server, options.token_file)
+    async with headless.Client(found.url, found.token) as client:
         return await command(client)
 
 
-async def find_session(client: Client, id_or_name: str) -> str:
+async def find_session(client: headless.Client, id_or_name: str) -> str:
     """Returns the id; a name is looked for among the sessions of the server, those of its folder first."""
     try:
         return str((await client.session(id_or_name).ask("GET"))["id"])
-    except ClientError as refusal:
+    except headless.ClientError as refusal:
         if refusal.err.kind is not ErrorKind.NOT_FOUND:
             raise
         ids: list[str] = []
@@ -26,7 +28,9 @@ async def find_session(client: Client, id_or_name: str) -> str:
             rows = client.sessions(all=everywhere)
             try:
                 ids = ids or [str(row["id"]) async for row in rows if row["name"] == id_or_name]
-            except ClientError as denied:  # other workspaces take `admin`: to this token it is not there
+            except (
+                headless.ClientError
+            ) as denied:  # other workspaces take `admin`: to this token it is not there
                 if denied.err.kind is not ErrorKind.PERMISSION_DENIED:
                     raise
         if not ids:

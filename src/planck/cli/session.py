@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planck.cli.errors import UsageError
 from planck.cli.manner import read_flags, read_settings
-from planck.cli.options import PICK
+from planck.cli.parser import PICK
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.headless import OpenSession, Planck, SessionEvent

@@ -1,29 +1,46 @@
 """`planck answer`: shows what a session asks, and settles it."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import shutil
 import sys
 from typing import Any
 
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import add_server, given
 from planck.cli.screen.styled import wrap
 from planck.cli.server import ask, find_session
-from planck.headless import Client
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
+EXAMPLE = "planck answer calm-fox --question 3dcfe768a4494c18 --allow"
 
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(ask(options, _Answer(options)))
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", type=given, metavar="ID", help="a session's id or name")
+    parser.add_argument(
+        "--question", default="", metavar="ID", help="the question's id, as shown; required with --allow"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--allow", action="store_true", help="yes")
+    how.add_argument("--deny", action="store_true", help="no")
+    parser.add_argument("--scope", choices=("once", "session", "rule"), default="once")
+    parser.add_argument("--reason", default="", help="with --deny: what the agent is told")
+    add_server(parser)
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await ask(options, _Answer(options))
 
 
 class _Answer:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
 
-    async def __call__(self, client: Client) -> int:
+    async def __call__(self, client: headless.Client) -> int:
         options = self._options
         open_ones = await client.approvals(await find_session(client, options.id))
         if not (options.allow or options.deny):

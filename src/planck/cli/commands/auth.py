@@ -1,25 +1,32 @@
 """`planck auth`: signing in to a provider, out of it, and what is known of each."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 from getpass import getpass
 from typing import Any
 
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import add_shared
 from planck.cli.place import find_place
-from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
-
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(_run(options))
+EXAMPLE = "planck auth login anthropic"
 
 
-async def _run(options: argparse.Namespace) -> int:
-    async with Planck(workspace=find_place(options)) as planck:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("login", "logout", "status"))
+    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
+    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
+    add_shared(parser, json="status: for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with headless.Planck(workspace=find_place(options)) as planck:
         if options.action == "status":
             return _status(planck.auth.status(), options.json)
         if not options.provider:
@@ -34,7 +41,7 @@ async def _run(options: argparse.Namespace) -> int:
         return await _login(planck.auth, options.provider, options.device)
 
 
-async def _login(auth: Auth, provider: str, device: bool) -> int:
+async def _login(auth: headless.Auth, provider: str, device: bool) -> int:
     if device or auth.uses_device_code(provider):
         await auth.sign_in(provider, _show)
     else:

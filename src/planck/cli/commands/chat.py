@@ -1,15 +1,24 @@
 """`planck` alone: a conversation, on a screen where there is one. What is typed while it works steers it."""
 
 import argparse
-import asyncio
 import gc
 import sys
 
-from planck.headless import read_environment
-from planck.records.outcome import PlanckError
+from planck.cli.parser import add_session, readable
+
+EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", nargs="?", type=readable, default="", help="the first thing to say")
+    add_session(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from planck.records.outcome import PlanckError
+
     try:
         return asyncio.run(_chat(options))
     except PlanckError as failure:
@@ -30,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _chat(options: argparse.Namespace) -> int:
+    from planck.headless import read_environment
+
     variables = read_environment()
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if all(stream and stream.isatty() for stream in streams) and variables.get("TERM") not in (
@@ -60,7 +71,7 @@ async def _chat(options: argparse.Namespace) -> int:
 async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
     """The input is there, and takes what is typed, before anything else is loaded."""
     from planck.cli.ask.editor import edit_in_program
-    from planck.cli.options import PICK
+    from planck.cli.parser import PICK
     from planck.cli.screen.history import History
     from planck.cli.screen.screen import Screen
 

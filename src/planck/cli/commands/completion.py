@@ -2,9 +2,9 @@
 
 import argparse
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from planck.cli.commands import COMMANDS
-from planck.cli.options import OPTIONS, load_pool
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,15 @@ class _Entry:
     options: tuple[_Option, ...] = field(default=())
 
 
+EXAMPLE = "planck completion bash >> ~/.bashrc"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    shells = ("bash", "zsh", "fish")
+    parser.add_argument("shell", choices=shells, metavar="SHELL", help=", ".join(shells))
+
+
 def run(options: argparse.Namespace) -> int:
-    load_pool()
     write = {"bash": _write_bash, "zsh": _write_zsh, "fish": _write_fish}[options.shell]
     print(write({name: _read(name) for name in COMMANDS}))
     return 0
@@ -30,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(name: str) -> _Entry:
     parser = argparse.ArgumentParser(add_help=False)
-    OPTIONS[name](parser)
+    import_module(f"planck.cli.commands.{name}").add_options(parser)
     words: list[str] = []
     options: dict[tuple[str, ...], _Option] = {}
     todo = [parser]

@@ -1,16 +1,32 @@
 """`planck config`: the values in force, and where each comes from."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
 
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
-from planck.headless import Origin, explain_config, set_user_value, show_config
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
+
+EXAMPLE = "planck config explain limits.steps"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("show", "explain", "set"),
+        help="the values, or where they come from, or change yours",
+    )
+    parser.add_argument("key", nargs="?", default="", help="this key only, e.g. permissions.mode")
+    parser.add_argument("value", nargs="?", default=None, help="set: a word, or JSON")
+    add_shared(parser, trust="as if this folder were trusted", json="for programs")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,9 +36,9 @@ def run(options: argparse.Namespace) -> int:
     for notice in loaded.notices:
         complain(make_plain(notice))
     if options.action == "show":
-        print_json(show_config(loaded.config))
+        print_json(headless.show_config(loaded.config))
         return 0
-    origins = explain_config(loaded, options.key)
+    origins = headless.explain_config(loaded, options.key)
     if options.json:
         print_json(origins)
         return 0
@@ -35,12 +51,12 @@ def _set(options: argparse.Namespace) -> int:
         raise UsageError(
             ErrorKind.INVALID_ARGS, "name a key and a value, as in `planck config set default_model sonnet`"
         )
-    path = set_user_value(open_project(options).home, options.key, options.value)
+    path = headless.set_user_value(open_project(options).home, options.key, options.value)
     print(f"{make_plain(options.key)} is set in {make_plain(str(path))}.", file=sys.stderr)
     return 0
 
 
-def _lines(origin: Origin) -> str:
+def _lines(origin: headless.Origin) -> str:
     value = json.dumps(origin.value, ensure_ascii=False)
     lines = [f"{origin.key} = {value}", f"    from {origin.source}: {origin.description}"]
     if origin.overruled:

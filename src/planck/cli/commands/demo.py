@@ -1,30 +1,40 @@
 """`planck demo`: the main job, with everything real but the model."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 import tempfile
 from pathlib import Path
 
-from planck.cli.session import Watch
-from planck.cli.tell.figures import summarise
-from planck.cli.tell.reporter import Reporter
-from planck.cli.tell.terminal import Terminal
-from planck.headless import Inbox, find_failure, open_demo
+from planck import headless
 from planck.records.outcome import ErrorKind, PlanckError
+
+EXAMPLE = "planck demo --web"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--web", action="store_true", help="slowly, and in the page, until Ctrl+C")
+    parser.add_argument("--json", action="store_true", help="with --web: print where it is, open no browser")
 
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
     return _show(options) if options.web else asyncio.run(_demo())
 
 
 def _show(options: argparse.Namespace) -> int:
     """Plays it slowly behind the page, until Ctrl+C."""
+    import asyncio
+
     from planck.cli.commands.serve import Announcement, load_server  # not where no server is wanted
 
     frontend = load_server("planck demo --web")
-    inbox = Inbox()
-    planck, task = open_demo(Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True)
+    inbox = headless.Inbox()
+    planck, task = headless.open_demo(
+        Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True
+    )
     settings = frontend.Settings(port=0, opening=("demo", task))
     title = (
         f"A team mends {planck.workspace} with an offline model that follows a script; Ctrl+C ends it.\nIt is"
@@ -37,9 +47,14 @@ def _show(options: argparse.Namespace) -> int:
 
 
 async def _demo() -> int:
+    from planck.cli.session import Watch
+    from planck.cli.tell.figures import summarise
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.terminal import Terminal
+
     folder = Path(tempfile.mkdtemp(prefix="planck-demo-"))
     terminal = Terminal(err=sys.stdout)
-    planck, task = open_demo(folder)
+    planck, task = headless.open_demo(folder)
     async with planck:
         terminal.line(f"A small project with a failing test, in {planck.workspace}", wrap=True)
         terminal.line(
@@ -55,7 +70,7 @@ async def _demo() -> int:
         if result.text and not screen.answered:
             terminal.answer(result.text)
         terminal.line(f"\n{result.status} · {summarise(result)}", "dim", wrap=True)
-        if failure := await find_failure(session):
+        if failure := await headless.find_failure(session):
             raise PlanckError(
                 ErrorKind.COMMAND_FAILED,
                 f"the demo's team did not do its work: {failure}; `planck doctor` says what is missing here",

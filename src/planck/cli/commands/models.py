@@ -1,21 +1,34 @@
 """`planck models`: which models there are, and whether one answers."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 
+from planck import headless
 from planck.cli.output import print_json
+from planck.cli.parser import add_shared
 from planck.cli.place import find_place
-from planck.headless import ModelRow, Planck
 from planck.records.visible import fit_line, make_plain
 
+EXAMPLE = "planck models test sonnet"
 
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(_test(options) if options.action == "test" else _list(options))
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "test"))
+    parser.add_argument(
+        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
+    )
+    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
+    add_shared(parser, json="for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await (_test(options) if options.action == "test" else _list(options))
 
 
 async def _list(options: argparse.Namespace) -> int:
-    async with Planck(workspace=find_place(options)) as planck:
+    async with headless.Planck(workspace=find_place(options)) as planck:
         rows = await planck.list_models(everything=options.all)
         date = planck.catalog_date
     if options.json:
@@ -32,7 +45,7 @@ async def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _line(row: ModelRow) -> str:
+def _line(row: headless.ModelRow) -> str:
     price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
@@ -40,7 +53,7 @@ def _line(row: ModelRow) -> str:
 
 
 async def _test(options: argparse.Namespace) -> int:
-    async with Planck(workspace=find_place(options)) as planck:
+    async with headless.Planck(workspace=find_place(options)) as planck:
         tested = await planck.try_model(options.model)
     if options.json:
         print_json(tested, indent=None)

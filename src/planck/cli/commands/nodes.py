@@ -1,24 +1,42 @@
 """`planck nodes`: the machines of a pool."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 from urllib.parse import quote
 
+from planck import headless
 from planck.cli.output import print_json
+from planck.cli.parser import add_server, given, subcommand
 from planck.cli.server import ask
-from planck.headless import Client
 from planck.records.visible import make_plain
 
+EXAMPLE = "planck nodes list"
 
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(ask(options, _Nodes(options)))
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|drain|forget")
+    add_server(subcommand(actions, "list", "the nodes that live, and what they work on", "planck nodes list"))
+    drain = subcommand(
+        actions, "drain", "let a node finish, and give it nothing new", "planck nodes drain north"
+    )
+    forget = subcommand(
+        actions, "forget", "what a lost node had can be taken at once", "planck nodes forget north"
+    )
+    for action in (drain, forget):
+        action.add_argument("name", type=given, help="the node")
+        add_server(action)
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await ask(options, _Nodes(options))
 
 
 class _Nodes:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
 
-    async def __call__(self, client: Client) -> int:
+    async def __call__(self, client: headless.Client) -> int:
         options = self._options
         if options.action == "list":
             return self._show((await client.ask("GET", "/nodes")).data["items"])

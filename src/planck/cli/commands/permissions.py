@@ -1,21 +1,53 @@
 """`planck permissions`: why a call is allowed or not, and whether this folder is trusted."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
-from planck.cli.ask.typed import ask
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import MODES, add_shared, subcommand
 from planck.cli.place import open_project, say_place
-from planck.headless import Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
+
+EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
+    explain = subcommand(
+        actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLE
+    )
+    explain.add_argument("tool", help="a tool's name")
+    explain.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        help="a command for bash; for others a path or the like, or their arguments as JSON",
+    )
+    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
+    explain.add_argument("--team", default="", help="its team; default: the configured one")
+    explain.add_argument("--permission-mode", choices=MODES, default="")
+    trust = subcommand(
+        actions,
+        "trust",
+        "let this folder's files run things, exactly as they are",
+        "planck permissions trust --yes",
+    )
+    trust.add_argument("--yes", action="store_true", help="without a question")
+    untrust = subcommand(actions, "untrust", "take the trust back", "planck permissions untrust")
+    for action in (trust, untrust):
+        add_shared(action)
+    add_shared(explain, trust="as if this folder were trusted", json="for programs")
 
 
 def run(options: argparse.Namespace) -> int:
     project = open_project(options)
     say_place(project)
-    planck = Planck.of(project)
+    planck = headless.Planck.of(project)
     match options.action:
         case "explain":
             return _explain(planck, options)
@@ -27,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
 
 
-def _explain(planck: Planck, options: argparse.Namespace) -> int:
+def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
     from planck.headless import explain_call
 
     found = explain_call(
@@ -52,7 +84,9 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
     return 0
 
 
-def _trust(planck: Planck, yes: bool) -> int:
+def _trust(planck: headless.Planck, yes: bool) -> int:
+    from planck.cli.ask.typed import ask
+
     state = planck.trust.examine()
     if state.trusted:
         print("this folder is trusted as it is")

@@ -1,12 +1,11 @@
 """`planck serve`: starts the server, and says where it is and where its token lies."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import logging
 import os
 import sys
-import threading
-import webbrowser
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -14,27 +13,67 @@ from typing import Any
 
 import msgspec
 
+from planck import headless
 from planck.cli.errors import UsageError
+from planck.cli.parser import TRUST, add_folders, add_shared, given, port
 from planck.cli.place import find_place
 from planck.cli.streams import complain
-from planck.headless import Inbox, Joining, Planck
 from planck.own_code import open_path
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
+EXAMPLE = "planck serve --port 0 --json"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", type=given, default="127.0.0.1", help="the address to listen on")
+    parser.add_argument("--port", type=port, default=4040, help="0: a free one; default 4040")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--qr", action="store_true", help="draw a code of the page's address for a phone (--allow-host)"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also answer to this name; can be repeated",
+    )
+    parser.add_argument(
+        "--behind-proxy", action="store_true", help="a proxy in front of it speaks TLS to the clients"
+    )
+    parser.add_argument(
+        "--store", default="", metavar="URL|dev", help="sessions in PostgreSQL, which other servers share"
+    )
+    parser.add_argument("--work", type=_count, default=None, metavar="N", help="sessions at a time; 0: none")
+    parser.add_argument("--name", default="", help="of this node; default: the host's")
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="L", help="what this node has; can be repeated"
+    )
+    add_folders(parser)
+    add_shared(parser, trust=TRUST, json="the first line says where it is, as JSON")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of sessions; give one from 0 to 10000")
+    return int(text)
+
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
     frontend = load_server("planck serve")
     settings = frontend.Settings(
         host=options.host,
         port=options.port,
         names=tuple(options.allow_host),
         proxied=options.behind_proxy,
-        joining=Joining(name=options.name, labels=tuple(options.label), work=options.work),
+        joining=headless.Joining(name=options.name, labels=tuple(options.label), work=options.work),
     )
-    inbox = Inbox()
-    planck = Planck(
+    inbox = headless.Inbox()
+    planck = headless.Planck(
         workspace=find_place(options), approver=inbox, trust=options.trust, add_dirs=options.add_dir
     )
     settings = msgspec.structs.replace(settings, store=options.store or planck.config.store)
@@ -112,6 +151,8 @@ class Announcement:
         with os.fdopen(fd, "w") as file:
             file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={ready.page}">')
         self._page = path
+        import threading
+
         # Beside the loop: a browser in a terminal is waited for until its user leaves it.
         threading.Thread(target=_open_browser, args=(path.as_uri(), ready.page), daemon=True).start()
 
@@ -124,6 +165,8 @@ _LINE = ("url", "token_file", "pid", "page", "store")
 
 
 def _open_browser(address: str, page: str) -> None:
+    import webbrowser
+
     opened = False
     open_path()
     with suppress(webbrowser.Error, OSError):

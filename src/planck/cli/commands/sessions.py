@@ -1,7 +1,8 @@
 """`planck sessions`: the stored sessions, to look at and to handle."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import shlex
 import shutil
 import sys
@@ -10,19 +11,57 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from planck import headless
 from planck.cli.errors import UsageError
+from planck.cli.parser import add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.cli.tell.costs import tabulate_costs
 from planck.cli.tell.listing import STATES, format_cost, is_looked_at, make_rows, measure_name
-from planck.headless import Archive, Planck, SessionDetail, SessionError, SessionInfo, Transcript
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
+_ACTIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
+EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=_ACTIONS, metavar="|".join(_ACTIONS))
+    parser.add_argument(
+        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
+    )
+    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: the new name")
+    parser.add_argument(
+        "--all", action="store_true", help="sessions of every workspace, not only of this one"
+    )
+    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
+    parser.add_argument("--name", default="", help="fork: the new session's name")
+    parser.add_argument(
+        "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: as what"
+    )
+    parser.add_argument(
+        "--redact", default="", metavar="L", help="export html: hide any of outputs,args,diffs,paths"
+    )
+    parser.add_argument(
+        "--max-mb",
+        type=amount,
+        default=10.0,
+        metavar="N",
+        help="export html: at most so large, default 10",
+    )
+    parser.add_argument("--with-log", action="store_true", help="export html: with the log that proves it")
+    parser.add_argument("--limit", type=positive, default=50, metavar="N", help="at most so many, the newest")
+    parser.add_argument("--cost", action="store_true", help="show: what each agent used of each model")
+    parser.add_argument("-y", "--yes", action="store_true", help="delete: do not ask")
+    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
+    add_shared(parser, json="for programs")
+
 
 def run(options: argparse.Namespace) -> int:
-    planck = Planck(workspace=find_place(options))
+    import asyncio
+
+    planck = headless.Planck(workspace=find_place(options))
     archive = planck.archive
     if options.action not in ("list", "tree") and not options.what:
         example = {"rename": "calm-fox swift-fox", "import": "calm-fox.ndjson", "search": "discount"}
@@ -61,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list(archive: Archive, options: argparse.Namespace) -> None:
+def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
     found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
     sessions = found[: options.limit]
     if not sessions and not options.json:
@@ -81,26 +120,26 @@ def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
         print(line)
 
 
-def _group_by_parent(sessions: Sequence[SessionInfo]) -> dict[str, list[SessionInfo]]:
+def _group_by_parent(sessions: Sequence[headless.SessionInfo]) -> dict[str, list[headless.SessionInfo]]:
     """Forks below what they were forked from; a parent that is gone leaves its forks at the top."""
     known = {info.id for info in sessions}
-    children: dict[str, list[SessionInfo]] = {}
+    children: dict[str, list[headless.SessionInfo]] = {}
     for info in sessions:
         children.setdefault(info.parent if info.parent in known else "", []).append(info)
     return children
 
 
-def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[str, Any]]:
+def _nested(children: dict[str, list[headless.SessionInfo]], parent: str) -> list[dict[str, Any]]:
     return [
         {"session": info, "forks": _nested(children, info.id)} for info in children.get(parent, []) if info.id
     ]
 
 
-def _branch(children: dict[str, list[SessionInfo]], now: str) -> Iterator[str]:
+def _branch(children: dict[str, list[headless.SessionInfo]], now: str) -> Iterator[str]:
     """Rows in the order of the tree, each below what it was forked from."""
     waiting = [(info, 0) for info in reversed(children.get("", []))]
     width, whole = shutil.get_terminal_size().columns, not is_looked_at()
-    found: list[tuple[SessionInfo, str]] = []
+    found: list[tuple[headless.SessionInfo, str]] = []
     while waiting:
         info, depth = waiting.pop()
         found.append((info, "  " * min(depth, 10)))
@@ -114,7 +153,7 @@ def _branch(children: dict[str, list[SessionInfo]], now: str) -> Iterator[str]:
             at = ""
 
 
-def _tell(detail: SessionDetail, transcript: Transcript) -> Iterator[str]:
+def _tell(detail: headless.SessionDetail, transcript: headless.Transcript) -> Iterator[str]:
     yield from _describe(detail)
     name = detail.info.name
     if transcript.earlier:
@@ -132,7 +171,7 @@ def _tell(detail: SessionDetail, transcript: Transcript) -> Iterator[str]:
             yield f"  {'·' if entry.how == 'did' else '!'} {fit_line(entry.text, width)}"
 
 
-def _describe(detail: SessionDetail) -> Iterator[str]:
+def _describe(detail: headless.SessionDetail) -> Iterator[str]:
     info, usage = detail.info, detail.usage
     team = f"team {fit_line(info.team, 40)} · " if info.team else ""
     held = f" in process {info.holder.pid} on {info.holder.host}" if info.holder else ""
@@ -152,7 +191,7 @@ def _describe(detail: SessionDetail) -> Iterator[str]:
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
 
 
-def _export(planck: Planck, options: argparse.Namespace) -> None:
+def _export(planck: headless.Planck, options: argparse.Namespace) -> None:
     chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
     if (chosen or options.with_log) and options.format != "html":
         raise UsageError(ErrorKind.INVALID_ARGS, "--redact and --with-log are for a page; add --format html")
@@ -170,7 +209,7 @@ def _export(planck: Planck, options: argparse.Namespace) -> None:
     out.flush()
 
 
-def _verify(planck: Planck, options: argparse.Namespace) -> None:
+def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
     file = Path(options.what)
     if file.is_file():
         with file.open("rb") as opened:
@@ -185,7 +224,7 @@ def _verify(planck: Planck, options: argparse.Namespace) -> None:
     else:
         try:
             proof = planck.archive.verify_session(options.what)
-        except SessionError as missing:
+        except headless.SessionError as missing:
             raise UsageError(
                 missing.err.kind,
                 f"no session and no file {options.what!r} here; `planck sessions list --all` shows sessions, "
@@ -201,7 +240,7 @@ def _verify(planck: Planck, options: argparse.Namespace) -> None:
     _print(proof, [said], options.json)
 
 
-async def _import(archive: Archive, what: str) -> SessionInfo:
+async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
     if what != "-":
         if not Path(what).is_file():
             raise UsageError(ErrorKind.NOT_FOUND, f"no file {what!r}; `-` reads an export from stdin")
@@ -212,11 +251,11 @@ async def _import(archive: Archive, what: str) -> SessionInfo:
         return await archive.import_session(Path(spooled.name))
 
 
-def _done(what: str, info: SessionInfo, as_json: bool) -> None:
+def _done(what: str, info: headless.SessionInfo, as_json: bool) -> None:
     _print(info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({info.head} events)"], as_json)
 
 
-def _delete(archive: Archive, options: argparse.Namespace) -> int:
+def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
     info = archive.info(options.what)
     if not options.yes:
         if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
@@ -237,7 +276,7 @@ def _delete(archive: Archive, options: argparse.Namespace) -> int:
     return 0
 
 
-def _search(archive: Archive, options: argparse.Namespace) -> int:
+def _search(archive: headless.Archive, options: argparse.Namespace) -> int:
     hits = archive.search(options.what, everywhere=options.all, limit=options.limit)
     if options.json:
         _print(list(hits), (), as_json=True)

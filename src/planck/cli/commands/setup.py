@@ -1,12 +1,13 @@
 """`planck setup`: asks for provider, key and model, tries them, and only then writes the user's files."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 from getpass import getpass
 
+from planck import headless
 from planck.cli.errors import UsageError
-from planck.headless import Candidate, Setup
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -21,8 +22,15 @@ _PROVIDERS = {
 _TRIES = 3
 
 
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(set_up())
+EXAMPLE = "planck setup"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """It asks for all that it needs."""
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await set_up()
 
 
 async def set_up() -> int:
@@ -33,7 +41,7 @@ async def set_up() -> int:
             "setup asks questions, so it needs a terminal; without one set ANTHROPIC_API_KEY (or another "
             "vendor's), or use `planck auth login PROVIDER` and `planck config set default_model NAME`",
         )
-    async with Setup() as setup:
+    async with headless.Setup() as setup:
         setup.check_home()
         for _ in range(_TRIES):
             candidate = await _ask(setup)
@@ -52,7 +60,7 @@ async def set_up() -> int:
     return 1
 
 
-async def _ask(setup: Setup) -> Candidate | None:
+async def _ask(setup: headless.Setup) -> headless.Candidate | None:
     """The user's choice; None where they left it empty, which ends the questions."""
     chosen = _choose("Where is your model?", list(_PROVIDERS.values()))
     if chosen is None:
@@ -68,7 +76,7 @@ async def _ask(setup: Setup) -> Candidate | None:
         if not model:
             return None
         key = getpass("API key (empty: it needs none): ")
-        return Candidate(setup.choose_name(address), model, base_url=address, key=key)
+        return headless.Candidate(setup.choose_name(address), model, base_url=address, key=key)
     known = setup.find_key(provider)
     key = "" if known else getpass(f"API key of {provider} (not shown): ").strip()
     if not key and not known:
@@ -76,16 +84,16 @@ async def _ask(setup: Setup) -> Candidate | None:
     if known:
         print(f"The key comes from {known}.")
     default = setup.default_model(provider)
-    return Candidate(provider, _read(f"Model [{default}]: ") or default, key=key)
+    return headless.Candidate(provider, _read(f"Model [{default}]: ") or default, key=key)
 
 
-async def _choose_local(setup: Setup) -> Candidate | None:
+async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
     found = await setup.find_local()
     if not found:
         print(f"No server answers at {' or '.join(setup.local_addresses)}; start one, or choose another.\n")
         return await _ask(setup)
     chosen = _choose("Which of its models?", [model.label for model in found])
-    return None if chosen is None else Candidate(found[chosen].provider, found[chosen].model)
+    return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)
 
 
 def _read(question: str) -> str:

@@ -1,19 +1,44 @@
 """`planck sidecar`: make one, serve one to any MCP client, see whether it works."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import os
 import sys
 from pathlib import Path
 
-from planck.cli.commands.mcp import check_extra, open_with_notices, show_reports, try_peers
+from planck import headless
+from planck.cli.commands.mcp import add_address, check_extra, open_with_notices, show_reports, try_peers
 from planck.cli.errors import UsageError
-from planck.cli.options import SIDECAR
+from planck.cli.parser import TRUST, add_shared, subcommand
 from planck.cli.streams import complain
-from planck.headless import Project
 from planck.own_code import safe_path
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
+
+SIDECAR = ".planck/sidecar"
+EXAMPLE = "planck sidecar new && planck sidecar status --trust"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
+    status = subcommand(
+        commands,
+        "status",
+        "build and start what a session here would, list the tools, stop",
+        "planck sidecar status --trust",
+    )
+    add_shared(status, trust=TRUST, json="for programs")
+    new = subcommand(commands, "new", "a working sidecar with a test", "planck sidecar new tools/sidecar")
+    running = subcommand(
+        commands,
+        "run",
+        "serve a sidecar to any MCP client, on standard input and output or HTTP",
+        "planck sidecar run .planck/sidecar --http 8080",
+    )
+    for command in (new, running):
+        command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
+    add_address(running)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +55,7 @@ def _find_folder(path: str) -> Path:
     """The usual one is the project's, wherever in it the user stands."""
     if path != SIDECAR:
         return Path(path)
-    project = Project()
+    project = headless.Project()
     project.check_place()
     return Path(os.path.relpath(project.workspace / SIDECAR))
 
@@ -46,6 +71,8 @@ def _new(folder: Path) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
+    import asyncio
+
     from planck.headless import make_token, pipe_secret, prepare_sidecar, read_environment
 
     check_extra()
@@ -63,6 +90,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
+    import asyncio
+
     planck = open_with_notices(options)
     reports = asyncio.run(try_peers(planck, "sidecar"))
     if not reports and not options.json:

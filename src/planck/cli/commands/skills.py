@@ -1,14 +1,26 @@
 """`planck skills`: which skills there are, from where, and what they say."""
 
+from __future__ import annotations
+
 import argparse
 
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
-from planck.headless import read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
+
+EXAMPLE = "planck skills show pdf-forms"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show"))
+    parser.add_argument("name", nargs="?", default="", help="the skill to show")
+    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
+    add_shared(parser, json="for programs")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -18,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(
                 ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
             )
-        print(make_plain(read_skill(catalog.skills[options.name], options.resource)))
+        print(make_plain(headless.read_skill(catalog.skills[options.name], options.resource)))
         return 0
     rows = catalog.describe()
     if options.json:

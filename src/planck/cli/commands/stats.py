@@ -1,23 +1,35 @@
 """`planck stats`: what all stored sessions have used, by day and by model."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterable, Iterator
 
+from planck import headless
+from planck.cli.parser import add_shared, positive
 from planck.cli.place import find_place
 from planck.cli.tell.listing import shorten, tabulate
-from planck.headless import Figures, Planck, Stats
 from planck.records import codec
 from planck.records.visible import fit_line
 
+EXAMPLE = "planck stats --days 7"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--days", type=positive, default=None, metavar="N", help="only today and the days before; in UTC"
+    )
+    add_shared(parser, json="for programs")
+
 
 def run(options: argparse.Namespace) -> int:
-    stats = Planck(workspace=find_place(options)).archive.stats(options.days)
+    stats = headless.Planck(workspace=find_place(options)).archive.stats(options.days)
     for line in [codec.encode_str(stats)] if options.json else _tell(stats):
         print(line)
     return 0
 
 
-def _tell(stats: Stats) -> Iterator[str]:
+def _tell(stats: headless.Stats) -> Iterator[str]:
     when = f"since {stats.since} (UTC)" if stats.since else "in all"
     yield f"{stats.sessions} session{'s' * (stats.sessions != 1)}, {stats.turns} turns, {when}"
     if stats.all.calls:
@@ -35,7 +47,7 @@ def _tell(stats: Stats) -> Iterator[str]:
 _HEAD = ("calls", "in", "out", "cache r/w", "$")
 
 
-def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:
+def _make_rows(named: Iterable[tuple[str, headless.Figures]]) -> list[tuple[str, ...]]:
     return [
         (
             fit_line(name, 40),

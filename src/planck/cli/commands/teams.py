@@ -1,18 +1,33 @@
 """`planck teams`: the team templates there are, what is in them, and what is wrong with them."""
 
-import argparse
-import asyncio
+from __future__ import annotations
 
+import argparse
+
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.parser import TRUST, add_shared
 from planck.cli.place import open_project
-from planck.headless import Planck, create_team, find_team, list_teams, read_team, read_team_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
+EXAMPLE = "planck teams new crew -m local/qwen3 && planck teams check crew"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show", "check", "new"))
+    parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
+    parser.add_argument(
+        "-m", "--model", default="", help="new: its members' model, as for run; default: yours"
+    )
+    add_shared(parser, trust=TRUST, json="for programs")
+
 
 def run(options: argparse.Namespace) -> int:
-    planck = Planck.of(open_project(options))
+    import asyncio
+
+    planck = headless.Planck.of(open_project(options))
     if options.action == "list":
         return _list(planck, options.json)
     if not options.team:
@@ -25,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     return asyncio.run(_new(planck, options.team, options.model))
 
 
-def _list(planck: Planck, as_json: bool) -> int:
-    rows = list_teams(planck.resources.team_dirs())
+def _list(planck: headless.Planck, as_json: bool) -> int:
+    rows = headless.list_teams(planck.resources.team_dirs())
     if as_json:
         print_json(rows)
         return 0
@@ -38,16 +53,18 @@ def _list(planck: Planck, as_json: bool) -> int:
     return 0
 
 
-def _show(planck: Planck, team: str, as_json: bool) -> int:
-    path = find_team(team, planck.resources.team_dirs())
+def _show(planck: headless.Planck, team: str, as_json: bool) -> int:
+    path = headless.find_team(team, planck.resources.team_dirs())
     if as_json:
-        print_json(read_team(path))
+        print_json(headless.read_team(path))
     else:
-        print(make_plain(f"{path}\n{read_team_text(path)}"))
+        print(make_plain(f"{path}\n{headless.read_team_text(path)}"))
     return 0
 
 
-def _check(planck: Planck, team: str, as_json: bool) -> int:
+def _check(planck: headless.Planck, team: str, as_json: bool) -> int:
+    import asyncio
+
     async def check() -> list[str]:
         async with planck:
             return await planck.check_team(team)
@@ -60,11 +77,11 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
     return 1 if problems else 0
 
 
-async def _new(planck: Planck, alias: str, model: str) -> int:
+async def _new(planck: headless.Planck, alias: str, model: str) -> int:
     """Without a model its members have the default, whichever that is when they start."""
     planck.project.check_place()
     async with planck:
         found = await planck.model(model)
-    path = create_team(planck.workspace / ".planck" / "teams", alias, found if model else None)
+    path = headless.create_team(planck.workspace / ".planck" / "teams", alias, found if model else None)
     print(f'{path}\nTry it: planck run --team {alias} "..."')
     return 0

@@ -1,25 +1,50 @@
 """`planck tools`: what there is, what it takes, and one call by hand."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 from typing import Any
 
 import msgspec
 
+from planck import headless
+from planck.cli.parser import TRUST, add_shared, subcommand
 from planck.cli.place import open_project, say_place
 from planck.cli.streams import complain
-from planck.headless import Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.visible import spell_out
 
+EXAMPLE = """planck tools call read --args '{"path": "README.md"}'"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
+    listing = subcommand(
+        commands,
+        "list",
+        "every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
+        "planck tools list",
+    )
+    showing = subcommand(commands, "show", "description and parameters of one tool", "planck tools show bash")
+    calling = subcommand(commands, "call", "run one tool here, without a question", EXAMPLE)
+    for command in (showing, calling):
+        command.add_argument("name", metavar="NAME")
+    calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
+    calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
+    for command in (listing, showing, calling):
+        command.add_argument("--json", action="store_true", help="print JSON")
+        add_shared(command, trust=TRUST)
+
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
     project = open_project(options)
     if options.action == "call":
         say_place(project)  # paths of its arguments are relative to it
-    box = ToolBox(project)
+    box = headless.ToolBox(project)
     match options.action:
         case "list":
             return _list(asyncio.run(box.list_all()), options.json)
@@ -29,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             return _call(box, options)
 
 
-def _list(inventory: Inventory, as_json: bool) -> int:
+def _list(inventory: headless.Inventory, as_json: bool) -> int:
     if as_json:
         problems = [
             {"path": problem.path, **problem.error.envelope()["error"]} for problem in inventory.problems
@@ -54,7 +79,7 @@ def _summary(description: str) -> str:
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
 
 
-async def _show(box: ToolBox, options: argparse.Namespace) -> int:
+async def _show(box: headless.ToolBox, options: argparse.Namespace) -> int:
     async with box.find(options.name) as entry:
         if isinstance(entry, Err):
             return _fail(str(entry), 1)
@@ -70,7 +95,9 @@ async def _show(box: ToolBox, options: argparse.Namespace) -> int:
     return 0
 
 
-def _call(box: ToolBox, options: argparse.Namespace) -> int:
+def _call(box: headless.ToolBox, options: argparse.Namespace) -> int:
+    import asyncio
+
     finished = asyncio.run(box.call(options.name, options.args, dry_run=options.dry_run))
     outcome = finished if isinstance(finished, Err) else finished.outcome
     if options.json:

@@ -10,6 +10,13 @@ from planck.cli.output import print_json
 NAME = "planck-agents"
 
 
+EXAMPLE = "planck update"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
 def run(options: argparse.Namespace) -> int:
     how, command = find_way(Path(sys.prefix))
     if options.json:

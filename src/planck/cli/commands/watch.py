@@ -1,19 +1,34 @@
 """`planck watch`: follows a session that runs anywhere, to the end of its work."""
 
+from __future__ import annotations
+
 import argparse
-import asyncio
 import sys
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from planck import headless
+from planck.cli.parser import add_server, given
 from planck.cli.server import ask, find_session
-from planck.headless import Client, encode_frame
 from planck.records import codec
 from planck.records.visible import fit_line, make_plain
 
+if TYPE_CHECKING:
+    import asyncio
 
-def run(options: argparse.Namespace) -> int:
-    return asyncio.run(ask(options, _Watch(options)))
+EXAMPLE = "planck watch calm-fox"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", type=given, metavar="ID", help="a session's id or name")
+    parser.add_argument(
+        "--after", type=int, default=0, metavar="SEQ", help="only what is newer than this event"
+    )
+    add_server(parser, json="one event a line, the result last")
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await ask(options, _Watch(options))
 
 
 class _Watch:
@@ -23,7 +38,9 @@ class _Watch:
         self._options = options
         self._agents: dict[str, str] = {}
 
-    async def __call__(self, client: Client) -> int:
+    async def __call__(self, client: headless.Client) -> int:
+        import asyncio
+
         id = await find_session(client, self._options.id)
         session = client.session(id)
         following = asyncio.ensure_future(self._follow(client, id))
@@ -36,20 +53,22 @@ class _Watch:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
         if self._options.json:
-            print(encode_frame("result", result, id).decode(), flush=True)
+            print(headless.encode_frame("result", result, id).decode(), flush=True)
         elif result["text"]:
             print(make_plain(result["text"]), flush=True)
         return int(result["exit_code"])
 
-    async def _catch_up(self, session: Any, following: "asyncio.Future[None]") -> None:
+    async def _catch_up(self, session: Any, following: asyncio.Future[None]) -> None:
         """Lets what is recorded by now be shown before the answer."""
+        import asyncio
+
         head = (await session.board())["seq"]
         while self._seen < head and not following.done():
             await asyncio.wait({following}, timeout=0.05)
 
     _seen = 0
 
-    async def _follow(self, client: Client, id: str) -> None:
+    async def _follow(self, client: headless.Client, id: str) -> None:
         async with aclosing(client.session(id).events(self._options.after)) as events:
             async for event in events:
                 self._show(event)

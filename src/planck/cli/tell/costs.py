@@ -1,19 +1,22 @@
 """What a session has cost as a table, the same for `/cost` and for `sessions show --cost`."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from planck.cli.tell.listing import shorten, tabulate
-from planck.headless import CostReport
 from planck.records.amounts import say, say_when
 from planck.records.usage import Usage
 from planck.records.visible import count_columns, fit_line
+
+if TYPE_CHECKING:
+    from planck.headless import CostReport
 
 _HEAD = ("agent", "model", "calls", "in", "out", "cache r/w", "$", "budget", "left", "")
 _SPARED = (5, 2, 1, 9, 3, 7, 4, 8)
 """Columns that a narrow terminal is not shown, the first first: who, and how much, always are."""
 
 
-def tabulate_costs(report: CostReport, width: int | None = None) -> Iterator[str]:
+def tabulate_costs(report: "CostReport", width: int | None = None) -> Iterator[str]:
     """Yields a row for each agent and model, and one for all; within `width`, of some columns only."""
     rows = [
         (

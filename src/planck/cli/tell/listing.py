@@ -3,9 +3,12 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from planck.headless import SessionInfo
 from planck.records.visible import count_columns, fit_line, make_plain
+
+if TYPE_CHECKING:
+    from planck.headless import SessionInfo
 
 STATES = {
     "running": "running",
@@ -26,7 +29,7 @@ def is_looked_at() -> bool:
 
 
 def make_rows(
-    sessions: Sequence[SessionInfo],
+    sessions: "Sequence[SessionInfo]",
     now: str,
     width: int | None = None,
     *,
@@ -54,11 +57,11 @@ def make_rows(
         yield f"{row}{fit_line(said, room)}".rstrip()
 
 
-def measure_name(info: SessionInfo) -> int:
+def measure_name(info: "SessionInfo") -> int:
     return count_columns(fit_line(info.name, 24))
 
 
-def make_choices(sessions: Sequence[SessionInfo], now: str, width: int) -> list[str]:
+def make_choices(sessions: "Sequence[SessionInfo]", now: str, width: int) -> list[str]:
     """Returns one line for each, also where it is narrow: what it was about rather than how it stands.
 
     What does not fit is in it, too: whoever looks for a word finds it there.

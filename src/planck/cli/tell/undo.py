@@ -1,16 +1,20 @@
 """What an undo takes back, and what it can't, in words."""
 
-from planck.headless import Plan
+from typing import TYPE_CHECKING
+
 from planck.records.diffs import name_path
 from planck.records.visible import make_plain
 
+if TYPE_CHECKING:
+    from planck.headless import Plan
 
-def preview(plan: Plan) -> str:
+
+def preview(plan: "Plan") -> str:
     changed = [step.diff for step in plan.steps if not step.conflict and step.now != step.then]
     return make_plain("\n".join([*changed, *list_obstacles(plan)]))
 
 
-def list_obstacles(plan: Plan) -> list[str]:
+def list_obstacles(plan: "Plan") -> list[str]:
     """What is not taken back, and why."""
     lines = []
     for step in plan.steps:
@@ -21,7 +25,7 @@ def list_obstacles(plan: Plan) -> list[str]:
     return [*lines, *(f"not undoable: {command}" for command in plan.commands)]
 
 
-def report(plan: Plan, back: str) -> str:
+def report(plan: "Plan", back: str) -> str:
     """`back`: what is entered to take that back."""
     done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
