@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planck.cli.tell.doings import Doings
+from planck.cli.tell.live_board import LiveBoard
 from planck.cli.tell.now import Now
 from planck.headless import SessionEvent
 from planck.records import codec
@@ -23,11 +23,11 @@ NOW = {
 }
 
 
-def follow(name: str) -> Doings:
-    doings = Doings(Board())
+def follow(name: str) -> LiveBoard:
+    live_board = LiveBoard(Board())
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
-        doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
-    return doings
+        live_board.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+    return live_board
 
 
 @pytest.mark.parametrize("name", NOW)
@@ -36,16 +36,16 @@ async def test_the_line_says_what_each_agent_does_now(name: str) -> None:
 
 
 async def test_a_delta_tells_until_the_next_fact() -> None:
-    doings, (first, *_) = follow("open-task"), (LOGS / "open-task.ndjson").read_bytes().splitlines()
+    live_board, (first, *_) = follow("open-task"), (LOGS / "open-task.ndjson").read_bytes().splitlines()
     lead = codec.decode((LOGS / "open-task.json").read_bytes())["agents"][0]["id"]
     fact = {**codec.decode(first), "agent_id": lead}
     delta = {**fact, "seq": None, "type": "text_delta", "data": {"text": "w"}}
-    doings.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
-    assert "lead: writing" in Now(doings).tick()
+    live_board.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
+    assert "lead: writing" in Now(live_board).tick()
     again = {**delta, "type": "status", "data": {"component": "model", "state": "retrying"}}
-    doings.follow(SessionEvent(codec.decode_as(codec.encode(again), Event), "s"))
-    assert "lead: waits to ask the model again" in Now(doings).tick()
-    doings.stand_still()  # what goes on could not be recorded
-    assert "lead: stands still" in Now(doings).tick()
-    doings.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
-    assert "lead: thinking" in Now(doings).tick()
+    live_board.follow(SessionEvent(codec.decode_as(codec.encode(again), Event), "s"))
+    assert "lead: waits to ask the model again" in Now(live_board).tick()
+    live_board.stand_still()  # what goes on could not be recorded
+    assert "lead: stands still" in Now(live_board).tick()
+    live_board.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
+    assert "lead: thinking" in Now(live_board).tick()

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from planck.cli.screen.styled import Line
-from planck.cli.tell.doings import Doings
+from planck.cli.tell.live_board import LiveBoard
 from planck.cli.tell.team_rows import TeamRows
 from planck.headless import SessionEvent
 from planck.records import codec
@@ -31,11 +31,11 @@ def follow(name: str) -> TeamRows:
     return TeamRows(read(name))
 
 
-def read(name: str) -> Doings:
-    doings = Doings(Board())
+def read(name: str) -> LiveBoard:
+    live_board = LiveBoard(Board())
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
-        doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
-    return doings
+        live_board.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+    return live_board
 
 
 def text(line: Line) -> str:
@@ -52,11 +52,11 @@ async def test_each_agent_at_work_has_a_line(name: str) -> None:
 @pytest.mark.parametrize("width", [139, 79, 39, 20])
 @pytest.mark.parametrize("name", sorted(path.stem for path in LOGS.glob("*.ndjson")))
 async def test_every_line_fits_at_every_moment(name: str, width: int) -> None:
-    doings = Doings(Board())
-    rows = TeamRows(doings)
+    live_board = LiveBoard(Board())
+    rows = TeamRows(live_board)
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
         try:
-            doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+            live_board.follow(SessionEvent(codec.decode_as(event, Event), "s"))
         except ValueError:
             continue  # a damaged line of a log is nothing that anybody is handed
         for line in (*rows.lines(width), rows.footer(width)):
@@ -94,11 +94,11 @@ async def test_the_footer_names_the_user_s_own_keys() -> None:
 
 
 async def test_a_call_that_is_being_written_is_seen_in_its_agents_row() -> None:
-    doings = read("two-asks-one-answered")
-    rows = TeamRows(doings)
+    live_board = read("two-asks-one-answered")
+    rows = TeamRows(live_board)
     data = msgspec.Raw(codec.encode({"component": "model", "state": "working", "detail": "still writing"}))
     bob = next(row.id for row in rows.board.agents if row.name == "bob")
-    doings.follow(SessionEvent(Event(None, "2026-11-16T10:00:00.000Z", bob, 1, "status", data), "s"))
+    live_board.follow(SessionEvent(Event(None, "2026-11-16T10:00:00.000Z", bob, 1, "status", data), "s"))
     assert text(rows.lines(79)[1]).startswith("● bob   writing")
 
 
@@ -109,5 +109,5 @@ async def test_the_footer_says_how_many_messages_wait_for_the_end_of_the_turn() 
 
 
 async def test_of_a_run_with_a_limit_its_own_spending_is_shown_not_what_was_spent_before_it() -> None:
-    rows = TeamRows(Doings(Board(cost_usd=5.0, budget=Spending(1.0, 0.25))))
+    rows = TeamRows(LiveBoard(Board(cost_usd=5.0, budget=Spending(1.0, 0.25))))
     assert "$0.25 of $1.00" in text(rows.footer(139))

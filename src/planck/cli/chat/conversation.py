@@ -189,7 +189,9 @@ class Conversation:
 
     def opened(self, session: OpenSession) -> None:
         settings = self._screen.settings
-        self._team = TeamRows(self.talk.doings, name_key(settings, "interrupt"), name_key(settings, "keys"))
+        self._team = TeamRows(
+            self.talk.live_board, name_key(settings, "interrupt"), name_key(settings, "keys")
+        )
         self._screen.show(LiveRows(self.talk, self._asking, self._team))
 
     def changed(self) -> None:

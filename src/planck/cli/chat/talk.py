@@ -11,8 +11,8 @@ from planck.cli.chat.stage import Stage
 from planck.cli.chat.table import ALIASES, COMMANDS, find_act
 from planck.cli.session import Watch
 from planck.cli.tell.blocks import Answer, Told, fold, say
-from planck.cli.tell.doings import Doings
 from planck.cli.tell.figures import say_evidence, summarise
+from planck.cli.tell.live_board import LiveBoard
 from planck.cli.tell.now import Now
 from planck.cli.tell.styled import make_line
 from planck.cli.tell.teller import Teller
@@ -83,8 +83,8 @@ class Talk:
 
     def open(self, session: OpenSession) -> None:
         self.session = session
-        self.doings = Doings(session.opening_board())
-        self.now = Now(self.doings)
+        self.live_board = LiveBoard(session.opening_board())
+        self.now = Now(self.live_board)
         self.teller = Teller(session.members, streams=self._streams, echoes=self.stage.live)
         self._watch = Watch(session, self._show)
         if self._listener:
@@ -341,7 +341,7 @@ class Talk:
                     raise
         except PlanckError as failure:
             say(self.stage, f"planck: {failure.err}", "red")
-            self.doings.stand_still()
+            self.live_board.stand_still()
             self.code = Exit.FAILURE
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
@@ -388,7 +388,7 @@ class Talk:
         return row.turn if row else 0
 
     def _show(self, event: SessionEvent) -> None:
-        self.doings.follow(event)
+        self.live_board.follow(event)
         self._moved.set()
         if self._listener:
             self._listener.follow(event)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planck.cli.tell.doings import Doings
+from planck.cli.tell.live_board import LiveBoard
 from planck.records.board import Board
 from planck.records.rows import AgentRow
 from planck.records.visible import fit_line
@@ -15,13 +15,13 @@ Doing = tuple[str, str]
 class Now:
     """Says what the agents of a session do, as of the moment when it is asked."""
 
-    def __init__(self, doings: Doings) -> None:
-        self._doings = doings
+    def __init__(self, live_board: LiveBoard) -> None:
+        self._live_board = live_board
         self._ticks = 0
 
     @property
     def board(self) -> Board:
-        return self._doings.board
+        return self._live_board.board
 
     def tick(self) -> str:
         """Returns the line as of now; empty where nobody works."""
@@ -45,7 +45,7 @@ class Now:
             seen = {first.id}
             while row.waits and row.waits[0].on not in seen:
                 seen.add(row.waits[0].on)
-                chain.append(self._doings.find_name(row.waits[0].on))
+                chain.append(self._live_board.find_name(row.waits[0].on))
                 following = self.board.agent(row.waits[0].on)
                 if following is None:
                     break
@@ -67,7 +67,7 @@ class Now:
         if asked:
             yield "▲", f"asks you about {fit_line(asked[0].tool, 60)} {self._elapsed(asked[0].since)}"
         if row.waits:
-            names = ", ".join(self._doings.find_name(wait.on) for wait in row.waits)
+            names = ", ".join(self._live_board.find_name(wait.on) for wait in row.waits)
             yield "◌", f"waits for {names} {self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
         # Of several questions one is answered: its call ends when those before it have.
@@ -76,11 +76,11 @@ class Now:
         for call in running:
             yield "●", f"{fit_line(f'{call.name} {call.subject}')} {self._elapsed(call.since)}"
         if not (asked or row.waits or running):
-            yield "●", f"{self._doings.say_passing(row.id)}{self._elapsed_in(row)}"
+            yield "●", f"{self._live_board.say_passing(row.id)}{self._elapsed_in(row)}"
 
     def _elapsed_in(self, row: AgentRow) -> str:
         """Since it was last heard of: a model that is silent shows."""
         return f" {self._elapsed(row.since)}" if row.since else ""
 
     def _elapsed(self, since: str) -> str:
-        return f"{self._doings.count_seconds(since):.0f} s"
+        return f"{self._live_board.count_seconds(since):.0f} s"

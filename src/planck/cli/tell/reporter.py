@@ -8,7 +8,7 @@ from planck.cli.tell.terminal import Terminal
 from planck.headless import OpenSession, SessionEvent
 
 if TYPE_CHECKING:
-    from planck.cli.tell.doings import Doings
+    from planck.cli.tell.live_board import LiveBoard
     from planck.cli.tell.now import Now
 
 
@@ -17,10 +17,10 @@ class Reporter:
 
     def __init__(self, terminal: Terminal, session: OpenSession) -> None:
         self._terminal = terminal
-        self._doings: Doings | None = None
+        self._live_board: LiveBoard | None = None
         self._line: Now | None = None
         if terminal.live:
-            self._doings, self._line = _follow(session)
+            self._live_board, self._line = _follow(session)
         self._teller = Teller(session.members, streams=terminal.rich)
 
     @property
@@ -40,15 +40,15 @@ class Reporter:
         self._terminal.status("")
 
     def show(self, event: SessionEvent) -> None:
-        if self._doings:
-            self._doings.follow(event)
+        if self._live_board:
+            self._live_board.follow(event)
         for block in self._teller.tell(event):
             self._terminal.show(block)
 
 
-def _follow(session: OpenSession) -> "tuple[Doings, Now]":
-    from planck.cli.tell.doings import Doings  # where nobody looks, nothing is folded
+def _follow(session: OpenSession) -> "tuple[LiveBoard, Now]":
+    from planck.cli.tell.live_board import LiveBoard  # where nobody looks, nothing is folded
     from planck.cli.tell.now import Now
 
-    doings = Doings(session.opening_board())
-    return doings, Now(doings)
+    live_board = LiveBoard(session.opening_board())
+    return live_board, Now(live_board)

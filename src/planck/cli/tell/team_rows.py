@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from planck.cli.screen.styled import Line, cut
-from planck.cli.tell.doings import Doings
+from planck.cli.tell.live_board import LiveBoard
 from planck.records.board import Board
 from planck.records.rows import AgentRow, OpenCall, OpenQuestion
 from planck.records.visible import count_columns
@@ -29,9 +29,9 @@ class TeamRows:
     live changes only then.
     """
 
-    def __init__(self, doings: Doings, stop: str = "Esc", keys: str = "?") -> None:
+    def __init__(self, live_board: LiveBoard, stop: str = "Esc", keys: str = "?") -> None:
         """`stop` and `keys`: which key ends a turn, and which lists them."""
-        self._doings = doings
+        self._live_board = live_board
         self._stop = stop
         self._keys = keys
         self.queued = 0
@@ -40,7 +40,7 @@ class TeamRows:
 
     @property
     def board(self) -> Board:
-        return self._doings.board
+        return self._live_board.board
 
     @property
     def working(self) -> bool:
@@ -93,7 +93,7 @@ class TeamRows:
 
     def _draw(self, row: AgentRow, widest: int, width: int) -> Line:
         doing = self._describe(row)
-        took = f"  {int(self._doings.count_seconds(doing.since))} s" if doing.since else ""
+        took = f"  {int(self._live_board.count_seconds(doing.since))} s" if doing.since else ""
         cost = f"  {_money(row.cost_usd)}" if widest and row.cost_usd else ""
         name = cut(row.name, widest)
         pad = " " * (widest - count_columns(name) + 2) if widest else ""
@@ -120,9 +120,9 @@ class TeamRows:
             more = f" and {len(running) - 1} more" if len(running) > 1 else ""
             return Doing("●", f"{running[0].name} {running[0].subject}{more}", running[0].since)
         if row.waits:
-            names = ", ".join(dict.fromkeys(self._doings.find_name(wait.on) for wait in row.waits))
+            names = ", ".join(dict.fromkeys(self._live_board.find_name(wait.on) for wait in row.waits))
             return Doing("◌", f"waits for {names}", row.waits[0].since)
-        return Doing("●", self._doings.say_passing(row.id), row.since)
+        return Doing("●", self._live_board.say_passing(row.id), row.since)
 
     def _colour(self, id: str) -> str:
         number = next((n for n, row in enumerate(self.board.agents) if row.id == id), 0)

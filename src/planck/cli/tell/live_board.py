@@ -1,4 +1,4 @@
-"""A session followed by whoever tells what goes on in it: the board, what passes, and how long it takes."""
+"""The board of a session while it runs: the facts, what passes between them, and how long it takes."""
 
 import asyncio
 from datetime import datetime
@@ -18,7 +18,7 @@ _STATES = {
 }
 
 
-class Doings:
+class LiveBoard:
     """Follows one session; the facts are the board's, and only what passes is kept here."""
 
     def __init__(self, board: Board) -> None:
