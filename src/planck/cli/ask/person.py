@@ -30,9 +30,9 @@ class Person:
 
     async def _ask(self, inbox: Inbox) -> None:
         await inbox.wait_for_change(0)  # most runs ask nothing: what asks is loaded for the first question
-        from planck.cli.ask.questions import Questions
+        from planck.cli.ask.run_approvals import RunApprovals
 
-        await Questions(inbox, self.terminal, self._listen).run()
+        await RunApprovals(inbox, self.terminal, self._listen).run()
 
 
 def find_person(options: argparse.Namespace, listen: Callable[[], None]) -> Person | None:

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planck.cli.ask.asking import Asking
+from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.chat.completers import make_completers
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import Browser, Page, Picker
@@ -48,7 +48,7 @@ class Conversation:
         self._offering: asyncio.Task[None] | None = None
         """Waits for the key that accepts a plan."""
         self.talk = Talk(planck_, options, self, self)
-        self._asking = Asking(inbox, self, screen)
+        self._prompt = ApprovalPrompt(inbox, self, screen)
         self.talk.open(session)
         screen.completers += make_completers(self.talk)
 
@@ -58,7 +58,7 @@ class Conversation:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, talk.leave, Exit.SIGTERM)
         tasks = {
-            loop.create_task(work()) for work in (self._read, self._take_lines, self._tick, self._asking.run)
+            loop.create_task(work()) for work in (self._read, self._take_lines, self._tick, self._prompt.run)
         }
         talk.greet()
         tasks.add(loop.create_task(self._look_around()))
@@ -113,7 +113,7 @@ class Conversation:
             lines = ["", *lines]
         self._last = block
         self._screen.print(lines)
-        self._asking.pushed(len(lines))
+        self._prompt.pushed(len(lines))
 
     async def page(
         self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
@@ -192,7 +192,7 @@ class Conversation:
         self._team = TeamRows(
             self.talk.live_board, name_key(settings, "interrupt"), name_key(settings, "keys")
         )
-        self._screen.show(LiveRows(self.talk, self._asking, self._team))
+        self._screen.show(LiveRows(self.talk, self._prompt, self._team))
 
     def changed(self) -> None:
         busy = self.talk.busy
@@ -215,7 +215,7 @@ class Conversation:
         """One key accepts it; what is written instead is a word against it, and goes the way of any other."""
         await self.talk.wait()
         self._screen.notify(f"planck: {self.talk.session.name} has a plan for you")
-        key = await self._asking.confirm(
+        key = await self._prompt.confirm(
             "the plan: y goes on with it, or write what to change", ("y", "n", "esc")
         )
         if key == "y":
@@ -235,7 +235,7 @@ class Conversation:
             match happened:
                 case Submitted():
                     self._withdraw_plan()
-                    if not self._asking.take_reason(happened.text):
+                    if not self._prompt.take_reason(happened.text):
                         self._lines.put_nowait(happened)
                 case Pressed():
                     await self._press(happened.action)
@@ -256,8 +256,8 @@ class Conversation:
     async def _press(self, action: str) -> None:
         talk = self.talk
         match action:
-            case "interrupt" if self._asking.open:
-                self._asking.refuse()  # typed before the question could take it
+            case "interrupt" if self._prompt.open:
+                self._prompt.refuse()  # typed before the question could take it
             case "interrupt":
                 if self._acting and not self._acting.done():
                     self._acting.cancel()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from planck.cli.ask.asking import Asking
+from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.tell.styled import Line, cut, make_line
 from planck.cli.tell.team_rows import TeamRows
 from planck.records.visible import fit_line
@@ -18,9 +18,9 @@ _TAIL = 2_000
 class LiveRows:
     """Asked for each frame, so that they fit the width and the seconds of now."""
 
-    def __init__(self, talk: "Talk", asking: Asking, team: TeamRows) -> None:
+    def __init__(self, talk: "Talk", prompt: ApprovalPrompt, team: TeamRows) -> None:
         self._talk = talk
-        self._asking = asking
+        self._prompt = prompt
         self._team = team
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -28,7 +28,7 @@ class LiveRows:
         rows: list[Line] = []
         if tail := fit_line(talk.teller.being_written[-_TAIL:].rpartition("\n")[2]):
             rows.append((("  ", ""), (_keep_end(tail, width - 2), "dim")))
-        question = self._asking.draw_row(width)
+        question = self._prompt.draw_row(width)
         team = self._team.lines(width)
         rows += team if not question or len(talk.session.members) > 1 else ()
         if talk.shell_command:

@@ -9,8 +9,8 @@ from planck.cli.screen.completion import Choice, Menu
 from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.inputs import Input, Pressed, Submitted
+from planck.cli.screen.key_guard import REPEAT, TYPING, KeyGuard, Verdict
 from planck.cli.screen.keyboard import Paste, Stroke
-from planck.cli.screen.question import REPEAT, TYPING, Question, Verdict
 
 TWICE = 2.0
 """Seconds within which a key again means more."""
@@ -44,7 +44,7 @@ class Strokes:
         self._settings = settings
         self._history = history
         self._posed: Collection[str] | None = None
-        self._question: Question | None = None
+        self._guard: KeyGuard | None = None
         self._answer: asyncio.Future[str] | None = None
         self._deciding: asyncio.TimerHandle | None = None
         self._last: tuple[str, float] = ("", -1.0)
@@ -57,7 +57,7 @@ class Strokes:
         if isinstance(item, Paste):
             self._paste(item)
             return
-        if not (self._question and self._for_question(item, now)):
+        if not (self._guard and self._for_question(item, now)):
             self._press(item, now)
             if item.text:
                 self._wrote = now
@@ -73,21 +73,21 @@ class Strokes:
         finally:
             if self._deciding:
                 self._deciding.cancel()
-            self._question = self._answer = self._deciding = self._posed = None
+            self._guard = self._answer = self._deciding = self._posed = None
 
     @property
     def posed(self) -> bool:
         """Whether there is a question that was not seen yet."""
-        return self._posed is not None and self._question is None
+        return self._posed is not None and self._guard is None
 
     def arm(self) -> None:
         """The question has been written to the terminal: what is read from now on may answer it."""
         assert self._posed is not None
-        self._question = Question(self._posed, *self._last)
+        self._guard = KeyGuard(self._posed, *self._last)
 
     @property
     def asking(self) -> bool:
-        return self._question is not None
+        return self._guard is not None
 
     def give_up(self) -> None:
         """There is nobody any more; what was being written is kept in the history."""
@@ -109,19 +109,19 @@ class Strokes:
             self._stage.print(
                 "what was pasted is too long: its end is missing; put it into a file and name that"
             )
-        if self._question:
+        if self._guard:
             self._stage.hint("what is pasted is no answer: type it")
 
     def _for_question(self, stroke: Stroke, now: float) -> bool:
         """Whether the stroke was the question's."""
-        question, answer = self._question, self._answer
-        assert question is not None
+        guard, answer = self._guard, self._answer
+        assert guard is not None
         if answer is None or answer.done():
             return False
         if stroke.key in ("c-c", "c-d") and self.input.text:
             return False  # they are the input's, as long as there is something in it
         writing = bool(self.input.text) and now - self._wrote < TYPING
-        match question.judge(stroke, now, writing=writing):
+        match guard.judge(stroke, now, writing=writing):
             case Verdict.NOW:
                 self._decide()
             case Verdict.ANSWER:
@@ -132,7 +132,7 @@ class Strokes:
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:
-                    self._stage.hint(f"Enter alone is no answer: {' '.join(sorted(question.keys))}")
+                    self._stage.hint(f"Enter alone is no answer: {' '.join(sorted(guard.keys))}")
                 return False
         return True
 
@@ -140,15 +140,15 @@ class Strokes:
         if self._deciding:
             self._deciding.cancel()
             self._deciding = None
-        if self._question and self._answer and not self._answer.done():
-            self._answer.set_result(self._question.candidate)
+        if self._guard and self._answer and not self._answer.done():
+            self._answer.set_result(self._guard.candidate)
 
     def _withdraw(self, *, keep: bool = True) -> None:
         """What looked like an answer was none."""
         if self._deciding:
             self._deciding.cancel()
             self._deciding = None
-        if self._question and (key := self._question.withdraw()) and keep and len(key) == 1:
+        if self._guard and (key := self._guard.withdraw()) and keep and len(key) == 1:
             self.input.press(Stroke(key, key))
             self._wrote = asyncio.get_running_loop().time()
 

@@ -16,7 +16,7 @@ _SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
 _SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
 
 
-class Asking:
+class ApprovalPrompt:
     """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
 
     def __init__(self, inbox: Inbox, stage: Shows, screen: Screen) -> None:

@@ -1,4 +1,4 @@
-"""Whether a key at a question was typed by hand once it was seen: not held, pasted or typed ahead."""
+"""Decides whether a key at a question was typed by hand once it was seen: not held, pasted or typed ahead."""
 
 from collections.abc import Collection
 from enum import Enum, auto
@@ -24,8 +24,8 @@ class Verdict(Enum):
     """A key that is held down."""
 
 
-class Question:
-    """One question that is on the screen; `last` and `since`: the stroke before it, and when that came."""
+class KeyGuard:
+    """Guards one question that is on the screen; `last` and `since`: the stroke before it, and its time."""
 
     def __init__(self, keys: Collection[str], last: str, since: float) -> None:
         self.keys = frozenset(keys)

@@ -4,8 +4,8 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 
-from planck.cli.ask.asking import Asking
 from planck.cli.ask.editor import edit_in_program
+from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.ask.typed import forget_typed
 from planck.cli.screen.inputs import Closed, Pressed, Submitted
 from planck.cli.screen.screen import Screen
@@ -18,7 +18,7 @@ _STDIN, _STDERR = 0, 2
 """Where a run tells what goes on: its answer may be on the way to a file."""
 
 
-class Questions:
+class RunApprovals:
     """Answers what the inbox holds, until it is cancelled; what is told meanwhile goes above the question."""
 
     def __init__(self, inbox: Inbox, terminal: Terminal, listen: Callable[[], None]) -> None:
@@ -40,14 +40,14 @@ class Questions:
     async def _answer_all(self) -> None:
         terminal, loop = self._terminal, asyncio.get_running_loop()
         screen = Screen(color=terminal.color, terminal=(_STDIN, _STDERR), editor=edit_in_program)
-        asking = Asking(self._inbox, self, screen)
-        screen.show(_Rows(asking))
+        prompt = ApprovalPrompt(self._inbox, self, screen)
+        screen.show(_Rows(prompt))
         forget_typed()  # typed before the question: no answer to it, and nothing else is entered here
         with terminal.still():
             screen.open()
             self._listen()
-            with terminal.above(sys.stderr, asking.pushed):
-                tasks = {loop.create_task(asking.run()), loop.create_task(self._read(screen, asking))}
+            with terminal.above(sys.stderr, prompt.pushed):
+                tasks = {loop.create_task(prompt.run()), loop.create_task(self._read(screen, prompt))}
                 try:
                     await self._wait_for_answers()
                 finally:
@@ -62,33 +62,33 @@ class Questions:
         while self._inbox.pending():
             seen = await self._inbox.wait_for_change(seen)
 
-    async def _read(self, screen: Screen, asking: Asking) -> None:
+    async def _read(self, screen: Screen, prompt: ApprovalPrompt) -> None:
         while True:
             match await screen.next():
                 case Submitted(text=text):
-                    if not asking.take_reason(text):
+                    if not prompt.take_reason(text):
                         screen.edit(text)
                         screen.hint("a key answers it; e, and then this, is a no that says why")
                 case Pressed(action="interrupt" | "exit" | "quit"):
-                    asking.refuse()  # pressed before the question could take it
+                    prompt.refuse()  # pressed before the question could take it
                 case Pressed(action="cleared"):
                     pass
                 case Pressed():
                     screen.hint("first the question: its keys stand above")
                 case Closed():
-                    for _ in asking.open:  # nobody is there any more: a no to each
-                        asking.refuse()
+                    for _ in prompt.open:  # nobody is there any more: a no to each
+                        prompt.refuse()
                     return
 
 
 class _Rows:
     """Below the question: whose it is and which keys answer it."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, prompt: ApprovalPrompt) -> None:
+        self._prompt = prompt
 
     def lines(self, width: int) -> Sequence[Line]:
-        row = self._asking.draw_row(width)
+        row = self._prompt.draw_row(width)
         return [cut(row, width)] if row else []
 
     def footer(self, width: int) -> Line:
