@@ -1,4 +1,4 @@
-"""What strokes do: in the input, in the list of completions, at a question, and to the conversation."""
+"""What keys do: in the input, in the list of completions, at a question, and to the conversation."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -32,7 +32,7 @@ class Stage(Protocol):
     def edit_outside(self) -> None: ...
 
 
-class Strokes:
+class InputController:
     """Takes what the decoder found, one by one; owns the input, the list above it and the open question."""
 
     def __init__(self, stage: Stage, settings: Settings, history: History) -> None:

@@ -10,9 +10,9 @@ from planck.cli.screen.bindings import ACTIONS, name_key
 from planck.cli.screen.completion import Choice
 from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History
+from planck.cli.screen.input_controller import InputController
 from planck.cli.screen.inputs import Input, Pressed, Submitted
 from planck.cli.screen.keyboard import Decoder
-from planck.cli.screen.strokes import Strokes
 from tests.virtual_time import run_virtual
 
 
@@ -23,17 +23,17 @@ class Hands:
         self.told: list[Input] = []
         self.hints: list[str] = []
         self.done: list[str] = []
-        self.strokes = Strokes(self, read_settings(keys), History())
-        self.strokes.input.use(RichEditor(vi=bool(keys and keys.get("editing") == "vi")))
+        self.controller = InputController(self, read_settings(keys), History())
+        self.controller.input.use(RichEditor(vi=bool(keys and keys.get("editing") == "vi")))
         self._decoder = Decoder()
 
     async def type(self, *chunks: str, pause: float = 0.06) -> None:
         for chunk in chunks:
             for item in self._decoder.feed(chunk.encode()):
-                self.strokes.take(item)
+                self.controller.take(item)
             await asyncio.sleep(min(pause, 0.05))
             for item in self._decoder.flush():
-                self.strokes.take(item)
+                self.controller.take(item)
             await asyncio.sleep(max(0.0, pause - 0.05))
 
     def tell(self, happened: Input) -> None:
@@ -57,9 +57,9 @@ class Hands:
 
 async def ask(hands: Hands, keys: str = "ysan") -> "asyncio.Task[str]":
     """A question that was just painted."""
-    asking = asyncio.ensure_future(hands.strokes.answer(keys))
+    asking = asyncio.ensure_future(hands.controller.answer(keys))
     await asyncio.sleep(0)
-    hands.strokes.arm()
+    hands.controller.arm()
     return asking
 
 
@@ -80,7 +80,7 @@ def test_a_key_typed_once_answers(key: str) -> None:
         asking = await ask(hands)
         await hands.type(key)
         assert await answer_of(asking) == key
-        assert hands.strokes.input.text == ""
+        assert hands.controller.input.text == ""
 
     run_virtual(main())
 
@@ -119,7 +119,7 @@ def test_a_key_that_is_held_down_answers_nothing(rate: float, before: int) -> No
     async def main() -> None:
         hands = Hands()
         await hands.type(*"y" * before, pause=rate)
-        hands.strokes.input.take()
+        hands.controller.input.take()
         asking = await ask(hands)
         await hands.type(*"y" * 40, pause=rate)
         assert await answer_of(asking) is None
@@ -132,7 +132,7 @@ def test_the_last_repetition_of_a_key_that_was_held_before_is_no_answer(rate: fl
     async def main() -> None:
         hands = Hands()
         await hands.type(*"yyy", pause=rate)
-        hands.strokes.input.take()
+        hands.controller.input.take()
         asking = await ask(hands)
         await hands.type("y")
         assert await answer_of(asking) is None
@@ -157,7 +157,7 @@ def test_the_answer_to_one_question_is_none_to_the_next() -> None:
 def test_who_is_writing_goes_on_writing_and_answers_nothing() -> None:
     async def main() -> None:
         hands = Hands()
-        hands.strokes.busy = True
+        hands.controller.busy = True
         await hands.type(*"only ", pause=0.15)
         asking = await ask(hands)
         await hands.type(*"yes", "\r", pause=0.15)
@@ -174,7 +174,7 @@ def test_a_text_may_be_begun_at_a_question() -> None:
         hands = Hands()
         asking = await ask(hands)
         await hands.type(*"sure, but first", pause=0.15)
-        assert hands.strokes.input.text == "sure, but first"
+        assert hands.controller.input.text == "sure, but first"
         assert await answer_of(asking) is None
 
     run_virtual(main())
@@ -183,9 +183,9 @@ def test_a_text_may_be_begun_at_a_question() -> None:
 def test_ctrl_c_answers_at_once_where_it_may() -> None:
     async def main() -> None:
         hands = Hands()
-        asking = asyncio.ensure_future(hands.strokes.answer(["y", "c-c"]))
+        asking = asyncio.ensure_future(hands.controller.answer(["y", "c-c"]))
         await asyncio.sleep(0)
-        hands.strokes.arm()
+        hands.controller.arm()
         await hands.type("\x03", pause=0.01)
         assert asking.done()
         assert asking.result() == "c-c"
@@ -225,7 +225,7 @@ def test_ctrl_c_answers_at_once_where_it_may() -> None:
 def test_the_table_of_keys(typed: tuple[str, ...], busy: bool, expected: list[Input]) -> None:
     async def main() -> None:
         hands = Hands()
-        hands.strokes.busy = busy
+        hands.controller.busy = busy
         await hands.type(*typed)
         assert hands.told == expected
 
@@ -246,9 +246,9 @@ def test_what_ctrl_c_clears_is_in_the_history_and_up_edits_what_waits() -> None:
     async def main() -> None:
         hands = Hands()
         await hands.type("a thought", "\x03", "\x1b[A")
-        assert hands.strokes.input.text == "a thought"
+        assert hands.controller.input.text == "a thought"
         await hands.type("\x03")
-        hands.strokes.queued = 1
+        hands.controller.queued = 1
         await hands.type("\x1b[A")
         assert hands.told == [Pressed("cleared"), Pressed("cleared"), Pressed("queued")]
 
@@ -258,14 +258,14 @@ def test_what_ctrl_c_clears_is_in_the_history_and_up_edits_what_waits() -> None:
 def test_tab_completes_while_a_list_is_open_and_esc_closes_it() -> None:
     async def main() -> None:
         hands = Hands()
-        hands.strokes.busy = True
+        hands.controller.busy = True
         await hands.type("/co")
-        hands.strokes.offer([Choice(1, "compact "), Choice(1, "cost ")])
+        hands.controller.offer([Choice(1, "compact "), Choice(1, "cost ")])
         await hands.type("\x1b[B", "\x1b[B", "\t")
-        assert hands.strokes.input.text == "/cost "
-        hands.strokes.offer([Choice(1, "x")])
+        assert hands.controller.input.text == "/cost "
+        hands.controller.offer([Choice(1, "x")])
         await hands.type("\x1b")
-        assert not hands.strokes.menu.open
+        assert not hands.controller.menu.open
         assert hands.told == []
 
     run_virtual(main())
@@ -304,7 +304,7 @@ def test_a_key_is_named_as_a_person_writes_it(keys: dict[str, str], named: str) 
 def test_a_changed_key_does_what_the_table_says() -> None:
     async def main() -> None:
         hands = Hands({"queue": "c-x", "newline": "tab", "keys": "h"})
-        hands.strokes.busy = True
+        hands.controller.busy = True
         await hands.type("h", "a", "\t", "h", "\x18")
         assert hands.told == [Pressed("keys"), Submitted("a\nh", True)]
 
@@ -314,7 +314,7 @@ def test_a_changed_key_does_what_the_table_says() -> None:
 def test_in_vi_esc_leaves_the_insertion_first() -> None:
     async def main() -> None:
         hands = Hands({"editing": "vi"})
-        hands.strokes.busy = True
+        hands.controller.busy = True
         await hands.type("text", "\x1b")
         assert hands.told == []
         await hands.type("\x1b")
