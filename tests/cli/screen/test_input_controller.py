@@ -17,7 +17,7 @@ from tests.virtual_time import run_virtual
 
 
 class Hands:
-    """Types; and is the stage, which keeps what it is told."""
+    """Types; and is the screen, which keeps what it is told."""
 
     def __init__(self, keys: dict[str, str | list[str]] | None = None) -> None:
         self.told: list[Input] = []

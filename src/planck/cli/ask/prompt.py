@@ -19,9 +19,9 @@ _SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
 class ApprovalPrompt:
     """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
 
-    def __init__(self, inbox: Inbox, stage: Shows, screen: Screen) -> None:
+    def __init__(self, inbox: Inbox, view: Shows, screen: Screen) -> None:
         self._inbox = inbox
-        self._stage = stage
+        self._view = view
         self._screen = screen
         self._at = 0
         self._count = 0
@@ -191,10 +191,10 @@ class ApprovalPrompt:
         failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
         self._shown, self._at = "", 0
         if failure:
-            say(self._stage, f"planck: {failure}", "yellow")
+            say(self._view, f"planck: {failure}", "yellow")
         else:
             said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
-            say(self._stage, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
+            say(self._view, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
 
     def _show(self, question: Pending, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
@@ -220,6 +220,6 @@ class ApprovalPrompt:
     def _print(self, lines: "tuple[Line, ...] | list[Line]") -> None:
         self._own = True
         try:
-            self._stage.show(Told(((), *lines)))
+            self._view.show(Told(((), *lines)))
         finally:
             self._own = False

@@ -18,13 +18,13 @@ async def run_help(talk: "Talk", rest: str) -> None:
     name = rest.removeprefix("/").split(" ")[0]
     name = ALIASES.get(name, name)
     if name in COMMANDS:
-        say_rows(talk.stage, [_describe(COMMANDS[name], len(name) + len(COMMANDS[name].arguments) + 4)])
+        say_rows(talk.frontend, [_describe(COMMANDS[name], len(name) + len(COMMANDS[name].arguments) + 4)])
         return
     lines = list_help(talk)
-    if talk.stage.live:
-        await talk.stage.page("commands and keys", lambda: [*wrap_columns(lines, talk.stage.width)])
+    if talk.frontend.live:
+        await talk.frontend.page("commands and keys", lambda: [*wrap_columns(lines, talk.frontend.width)])
     else:
-        say_rows(talk.stage, [as_text(line) for line in lines])
+        say_rows(talk.frontend, [as_text(line) for line in lines])
 
 
 def list_help(talk: "Talk") -> list[Line]:
@@ -63,10 +63,10 @@ def _describe(command: Command, wide: int) -> str:
 
 
 async def run_team(talk: "Talk", rest: str) -> None:
-    if talk.stage.live:
-        await talk.stage.page("team", lambda: draw_team(talk))
+    if talk.frontend.live:
+        await talk.frontend.page("team", lambda: draw_team(talk))
     else:
-        say_rows(talk.stage, [as_text(line) for line in draw_team(talk)])
+        say_rows(talk.frontend, [as_text(line) for line in draw_team(talk)])
 
 
 run_agents = run_team
@@ -75,9 +75,9 @@ run_agents = run_team
 def draw_team(talk: "Talk") -> list[Line]:
     """A lane for each member: who it is, what it does, whom it waits for, what it has used."""
     lines, hanging = _list_lanes(talk)
-    if not talk.stage.live:
+    if not talk.frontend.live:
         return lines
-    return [*wrap_all(lines, talk.stage.width, " " * hanging)]
+    return [*wrap_all(lines, talk.frontend.width, " " * hanging)]
 
 
 def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
@@ -86,7 +86,7 @@ def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
     lines: list[Line] = []
     width = max((count_columns(fit_line(spec.name, 24)) for spec in talk.session.members), default=0)
     # Below its name and mark, where that leaves more than half of the row.
-    hanging = width + 3 if width + 3 <= talk.stage.width // 2 or not talk.stage.live else len(INDENT)
+    hanging = width + 3 if width + 3 <= talk.frontend.width // 2 or not talk.frontend.live else len(INDENT)
     for spec in talk.session.members:
         row = now.board.agent(spec.id)
         name = fit_line(spec.name, 24)
@@ -121,16 +121,16 @@ async def run_interrupt(talk: "Talk", rest: str) -> None:
     name = rest.removeprefix("@").strip()
     if name and name not in [spec.name for spec in talk.session.members]:
         names = ", ".join(spec.name for spec in talk.session.members)
-        say(talk.stage, f"there is no member {name!r}; there is {names}", "yellow")
+        say(talk.frontend, f"there is no member {name!r}; there is {names}", "yellow")
         return
     talk.interrupt(name)
-    say(talk.stage, f"{name or 'every turn'} was told to stop", "dim")
+    say(talk.frontend, f"{name or 'every turn'} was told to stop", "dim")
 
 
 async def run_tools(talk: "Talk", rest: str) -> None:
     tools = talk.session.tools
-    say(talk.stage, f"{talk.session.orchestrator.name} has {len(tools)} tools: {', '.join(sorted(tools))}")
-    say(talk.stage, "`planck tools show NAME` tells more of one", "dim")
+    say(talk.frontend, f"{talk.session.orchestrator.name} has {len(tools)} tools: {', '.join(sorted(tools))}")
+    say(talk.frontend, "`planck tools show NAME` tells more of one", "dim")
 
 
 async def run_mcp(talk: "Talk", rest: str) -> None:
@@ -138,21 +138,25 @@ async def run_mcp(talk: "Talk", rest: str) -> None:
     for report in reports:
         detail = f": {report.detail}" if report.detail else ""
         tools = ", ".join(report.tools) or "no tools"
-        say(talk.stage, f"{report.component} {report.name}  {report.state}{detail}  {tools}")
+        say(talk.frontend, f"{report.component} {report.name}  {report.state}{detail}  {tools}")
     for prompt in await talk.list_prompts() if reports else ():
         words = " ".join(name if name in prompt.required else f"[{name}]" for name in prompt.arguments)
-        say(talk.stage, f"/{prompt.command} {words}".rstrip() + f"  {fit_line(prompt.description, 200)}")
+        say(talk.frontend, f"/{prompt.command} {words}".rstrip() + f"  {fit_line(prompt.description, 200)}")
     if not reports:
-        say(talk.stage, "no MCP server and no sidecar here; `planck mcp add NAME -- COMMAND` adds a server")
+        say(
+            talk.frontend, "no MCP server and no sidecar here; `planck mcp add NAME -- COMMAND` adds a server"
+        )
 
 
 async def run_skills(talk: "Talk", rest: str) -> None:
     found = talk.planck.resources.skills()
-    say_rows(talk.stage, [f"{one.name}  ({one.scope})  {one.description}" for one in found.skills.values()])
+    say_rows(
+        talk.frontend, [f"{one.name}  ({one.scope})  {one.description}" for one in found.skills.values()]
+    )
     for problem in found.problems:
-        say(talk.stage, problem, "yellow")
+        say(talk.frontend, problem, "yellow")
     if not found.skills:
-        say(talk.stage, "no skills here; a folder with a SKILL.md in .planck/skills is one")
+        say(talk.frontend, "no skills here; a folder with a SKILL.md in .planck/skills is one")
 
 
 async def run_context(talk: "Talk", rest: str) -> None:
@@ -164,27 +168,27 @@ async def run_context(talk: "Talk", rest: str) -> None:
         ("messages", use.messages),
         ("free", use.free),
     ]
-    say(talk.stage, f"{use.agent} · {use.model} · about {format_count(use.window)} tokens")
+    say(talk.frontend, f"{use.agent} · {use.model} · about {format_count(use.window)} tokens")
     for name, tokens in rows:
         share = tokens / use.window if use.window else 0.0
         bar = "█" * round(share * _BAR) or ("▏" if tokens else "")
         figure = f"{format_count(tokens):>7} {share:>4.0%}"
         line = ((f"  {name:<14}{figure}  ", ""), (bar, "dim" if name == "free" else ""))
-        talk.stage.show(Told((line,)))
-    say(talk.stage, "an estimate by bytes; /compact makes the messages shorter", "dim")
+        talk.frontend.show(Told((line,)))
+    say(talk.frontend, "an estimate by bytes; /compact makes the messages shorter", "dim")
 
 
 async def run_compact(talk: "Talk", rest: str) -> None:
     made = await (talk.session.compact(focus=rest) if rest else talk.session.compact())
     if made is None:
-        say(talk.stage, "nothing to take out: the history is short, or all of it is needed")
+        say(talk.frontend, "nothing to take out: the history is short, or all of it is needed")
 
 
 async def run_cost(talk: "Talk", rest: str) -> None:
     from planck.cli.tell.costs import tabulate_costs
 
-    width = talk.stage.width if talk.stage.live else None
-    say_rows(talk.stage, [*tabulate_costs(talk.session.costs(), width)])
+    width = talk.frontend.width if talk.frontend.live else None
+    say_rows(talk.frontend, [*tabulate_costs(talk.session.costs(), width)])
 
 
 async def run_status(talk: "Talk", rest: str) -> None:
@@ -192,7 +196,7 @@ async def run_status(talk: "Talk", rest: str) -> None:
     members = ", ".join(spec.name for spec in session.members)
     effort = session.orchestrator.model.params.get("effort", "")
     say_rows(
-        talk.stage,
+        talk.frontend,
         [
             f"session   {session.name} ({session.id}), {session.head} events",
             f"model     {session.orchestrator.model.label}{f', effort {effort}' if effort else ''}",

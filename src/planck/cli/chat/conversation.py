@@ -33,7 +33,7 @@ _MODE_KEYS = tuple(mode for mode in MODES if mode != "full")
 
 
 class Conversation:
-    """The stage of one talk: owns the screen, and the tasks that read it, tick and ask."""
+    """The frontend of one talk: owns the screen, and the tasks that read it, tick and ask."""
 
     live = True
 
@@ -100,7 +100,7 @@ class Conversation:
             words = f"{found.name}{about} was cut off in the middle of its work: /resume {found.name} goes on"
             say(self, words, "yellow")
 
-    # What a stage does.
+    # What a frontend does.
 
     @property
     def width(self) -> int:

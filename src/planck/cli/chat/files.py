@@ -26,11 +26,11 @@ async def run_diff(talk: "Talk", rest: str) -> None:
     selection = selection_of(rest.split())
     changes = talk.session.changes(selection)
     if not any(not one.undoes for one in changes):
-        say(talk.stage, "no file was changed")
-    elif talk.stage.live:
+        say(talk.frontend, "no file was changed")
+    elif talk.frontend.live:
         await _browse_changes(talk, selection)
     else:
-        talk.stage.show(Told(tuple(draw_changes(changes))))
+        talk.frontend.show(Told(tuple(draw_changes(changes))))
 
 
 async def _browse_changes(talk: "Talk", selection: Selection) -> None:
@@ -45,7 +45,7 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
         count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
         browser = Browser(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
         browser.note = note
-        await talk.stage.browse(browser, partial(_draw_change, changes))
+        await talk.frontend.browse(browser, partial(_draw_change, changes))
         if not browser.key:
             return
         at, note = browser.at, await _take_back(talk, changes[browser.at])
@@ -88,17 +88,18 @@ def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
 
 async def run_undo(talk: "Talk", rest: str) -> None:
     """Shows what it takes back while it does; it can be taken back itself."""
-    talk.last_undo = await undoing.undo(talk.stage, talk.session, selection_of(rest.split()), back="/redo")
+    talk.last_undo = await undoing.undo(talk.frontend, talk.session, selection_of(rest.split()), back="/redo")
 
 
 async def run_redo(talk: "Talk", rest: str) -> None:
     if not talk.last_undo:
         say(
-            talk.stage, "nothing was undone in this conversation; `planck undo --call ID` takes back any undo"
+            talk.frontend,
+            "nothing was undone in this conversation; `planck undo --call ID` takes back any undo",
         )
         return
     call, talk.last_undo = talk.last_undo, ""
-    await undoing.undo(talk.stage, talk.session, Selection(call=call))
+    await undoing.undo(talk.frontend, talk.session, Selection(call=call))
 
 
 def selection_of(words: Sequence[str]) -> Selection:
@@ -120,7 +121,7 @@ async def run_export(talk: "Talk", rest: str) -> None:
     text = "".join(talk.planck.archive.render_markdown(talk.session.id))
     project = None if talk.session.mode is Mode.FULL else talk.planck.project
     await asyncio.to_thread(_write_new, file, text, project)
-    say(talk.stage, f"written to {file}")
+    say(talk.frontend, f"written to {file}")
 
 
 def _write_new(file: Path, text: str, project: Project | None) -> None:
@@ -136,11 +137,14 @@ def _write_new(file: Path, text: str, project: Project | None) -> None:
 async def run_copy(talk: "Talk", rest: str) -> None:
     text = talk.session.result(0).text
     if not text:
-        say(talk.stage, "there is no answer yet")
-    elif talk.stage.copy(text):
-        say(talk.stage, f"the last answer, {len(text):,} characters, was handed to your terminal's clipboard")
+        say(talk.frontend, "there is no answer yet")
+    elif talk.frontend.copy(text):
+        say(
+            talk.frontend,
+            f"the last answer, {len(text):,} characters, was handed to your terminal's clipboard",
+        )
     else:
-        say(talk.stage, "there is no terminal to copy to; /export writes the conversation to a file")
+        say(talk.frontend, "there is no terminal to copy to; /export writes the conversation to a file")
 
 
 _INIT = """\

@@ -20,7 +20,7 @@ from planck.records.outcome import ErrorKind
 
 
 class Script:
-    """The stage of a talk that is read line by line."""
+    """The frontend of a talk that is read line by line."""
 
     live = False
 

@@ -13,17 +13,19 @@ if TYPE_CHECKING:
 async def run_mode(talk: "Talk", rest: str) -> None:
     if not rest:
         say_rows(
-            talk.stage,
+            talk.frontend,
             [f"{'→' if name == talk.mode else ' '} {name:<10} {MEANINGS[name]}" for name in MODES],
         )
         return
     if rest not in MODES:
         say(
-            talk.stage, f"{rest!r} is no mode{did_you_mean(rest, MODES)}; one of {', '.join(MODES)}", "yellow"
+            talk.frontend,
+            f"{rest!r} is no mode{did_you_mean(rest, MODES)}; one of {', '.join(MODES)}",
+            "yellow",
         )
         return
     if rest == talk.mode:
-        say(talk.stage, f"the mode is {rest} already")
+        say(talk.frontend, f"the mode is {rest} already")
         return
     await talk.change_mode(rest)
 
@@ -38,7 +40,7 @@ async def run_plan(talk: "Talk", rest: str) -> None:
         await talk.say(rest)
     else:
         say(
-            talk.stage,
+            talk.frontend,
             "say what to plan; when the plan is there, you accept it or say what is wrong with it",
             "dim",
         )
@@ -49,27 +51,31 @@ async def run_permissions(talk: "Talk", rest: str) -> None:
 
     talk.planck.resources.refresh()
     rules = rules_in_force(talk.planck.resources.loaded, talk.planck.workspace)
-    say(talk.stage, f"mode {talk.mode}: {MEANINGS.get(talk.mode, '')}")
+    say(talk.frontend, f"mode {talk.mode}: {MEANINGS.get(talk.mode, '')}")
     for rule in rules:
-        say(talk.stage, f"  {rule}")
+        say(talk.frontend, f"  {rule}")
     if not rules:
-        say(talk.stage, "  no rules of yours; `a` at a question writes one")
-    say(talk.stage, "a rule is taken back by deleting it from its file; why a call is allowed or not:", "dim")
-    say(talk.stage, "  planck permissions explain bash 'git push'", "dim")
+        say(talk.frontend, "  no rules of yours; `a` at a question writes one")
+    say(
+        talk.frontend,
+        "a rule is taken back by deleting it from its file; why a call is allowed or not:",
+        "dim",
+    )
+    say(talk.frontend, "  planck permissions explain bash 'git push'", "dim")
 
 
 async def run_model(talk: "Talk", rest: str) -> None:
     if rest:
         model = await talk.session.change_model(rest)
-        if not talk.stage.live:
-            say(talk.stage, f"{model.label}; /model NAME goes on with another")
+        if not talk.frontend.live:
+            say(talk.frontend, f"{model.label}; /model NAME goes on with another")
         return
-    if not talk.stage.live:
-        say(talk.stage, f"{talk.session.orchestrator.model.label}; /model NAME goes on with another")
+    if not talk.frontend.live:
+        say(talk.frontend, f"{talk.session.orchestrator.model.label}; /model NAME goes on with another")
         return
     names = await talk.list_models()
     current = talk.session.orchestrator.model.label
-    chosen = await talk.stage.choose(f"model (now {current})", names)
+    chosen = await talk.frontend.choose(f"model (now {current})", names)
     if chosen is not None:
         await talk.session.change_model(names[chosen])
 
@@ -78,24 +84,24 @@ async def run_effort(talk: "Talk", rest: str) -> None:
     model = talk.session.orchestrator.model
     if not rest:
         say(
-            talk.stage,
+            talk.frontend,
             f"effort {model.params.get('effort') or 'as the model has it'}; one of {', '.join(EFFORTS)}",
         )
         return
     if rest not in EFFORTS:
-        say(talk.stage, f"{rest!r} is no effort; one of {', '.join(EFFORTS)}", "yellow")
+        say(talk.frontend, f"{rest!r} is no effort; one of {', '.join(EFFORTS)}", "yellow")
         return
     await talk.session.change_model(model.label, effort=rest)
-    say(talk.stage, f"effort {rest}, from the next request on")
+    say(talk.frontend, f"effort {rest}, from the next request on")
 
 
 async def run_theme(talk: "Talk", rest: str) -> None:
     if rest not in THEMES:
         note = f"{rest!r} is no theme; " if rest else ""
-        say(talk.stage, f"{note}auto: your terminal's own 16 colours; none: no colours")
+        say(talk.frontend, f"{note}auto: your terminal's own 16 colours; none: no colours")
         return
-    talk.stage.colour(None if rest == "auto" else False)
-    say(talk.stage, f"theme {rest}, for this conversation")
+    talk.frontend.colour(None if rest == "auto" else False)
+    say(talk.frontend, f"theme {rest}, for this conversation")
 
 
 async def run_reload(talk: "Talk", rest: str) -> None:
@@ -104,9 +110,9 @@ async def run_reload(talk: "Talk", rest: str) -> None:
     instructions = resources.instructions()
     skills, commands = resources.skills(), resources.commands()
     say(
-        talk.stage,
+        talk.frontend,
         f"read again: configuration, AGENTS.md ({len(instructions.text):,} characters), "
         f"{len(skills.skills)} skills, {len(commands)} commands; agents see it from their next turn on",
     )
     for notice in talk.planck.notices:
-        say(talk.stage, notice, "yellow")
+        say(talk.frontend, notice, "yellow")

@@ -1,4 +1,4 @@
-"""One conversation: the session at hand, what is said to it, and what is told of it, on whatever stage."""
+"""One conversation: the session at hand, what is said to it, and what is told of it, on any frontend."""
 
 import argparse
 import asyncio
@@ -6,8 +6,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from planck.cli.chat.frontend import Frontend
 from planck.cli.chat.intent import read_intent
-from planck.cli.chat.stage import Stage
 from planck.cli.chat.table import ALIASES, COMMANDS, find_act
 from planck.cli.session import Watch
 from planck.cli.tell.blocks import Answer, Told, fold, say
@@ -51,14 +51,14 @@ class Talk:
         self,
         planck_: Planck,
         options: argparse.Namespace,
-        stage: Stage,
+        frontend: Frontend,
         listener: "Listener | None" = None,
         *,
         streams: bool = True,
     ) -> None:
         self.planck = planck_
         self.options = options
-        self.stage = stage
+        self.frontend = frontend
         self.code = Exit.DONE
         self.leaving = asyncio.Event()
         self.queued: list[tuple[str, str]] = []
@@ -85,7 +85,7 @@ class Talk:
         self.session = session
         self.live_board = LiveBoard(session.opening_board())
         self.now = Now(self.live_board)
-        self.teller = Teller(session.members, streams=self._streams, echoes=self.stage.live)
+        self.teller = Teller(session.members, streams=self._streams, echoes=self.frontend.live)
         self._watch = Watch(session, self._show)
         if self._listener:
             self._listener.opened(session)
@@ -106,10 +106,10 @@ class Talk:
 
     def greet(self, *, anyhow: bool = False) -> None:
         """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
-        if not (self.stage.live or anyhow):
+        if not (self.frontend.live or anyhow):
             return
         session, place = self.session, self.planck.workspace
-        say(self.stage, f"{session.name} · {session.orchestrator.model.label} · /help · {place}", "dim")
+        say(self.frontend, f"{session.name} · {session.orchestrator.model.label} · /help · {place}", "dim")
 
     async def show_past(self) -> None:
         """The end of what was said before, as much as a screen holds."""
@@ -119,16 +119,16 @@ class Talk:
         blocks, earlier = await read_past(self.session, past)
         self.teller.go_on_from(past)
         if earlier:
-            say(self.stage, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
+            say(self.frontend, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
         for block in blocks:
-            self.stage.show(block)
+            self.frontend.show(block)
             if not isinstance(block, Answer) and block.rest:
                 self.teller.folded.append(block)
 
     async def change_mode(self, mode: str) -> None:
         await self.session.change_mode(mode)
-        if not self.stage.live:
-            say(self.stage, f"mode {mode}")
+        if not self.frontend.live:
+            say(self.frontend, f"mode {mode}")
 
     async def list_models(self) -> list[str]:
         rows = await self.planck.list_models()
@@ -201,11 +201,11 @@ class Talk:
                 case "shell":
                     self._run_shell(intent.text)
                 case "mistake":
-                    say(self.stage, intent.text, "yellow")
+                    say(self.frontend, intent.text, "yellow")
         except PlanckError as failure:
-            say(self.stage, f"planck: {failure.err}", "red")
+            say(self.frontend, f"planck: {failure.err}", "red")
             if intent.what == "say":  # it was not heard: nobody has to write it again
-                self.stage.give_back(line)
+                self.frontend.give_back(line)
 
     async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = ()) -> None:
         """Sends it: to a turn that runs as steering, else as the beginning of one."""
@@ -213,7 +213,7 @@ class Talk:
             at_work = self._is_at_work(agent)
             await self._send(text, agent, images, steer=True)
             if at_work:
-                say(self.stage, f"{agent or 'it'} will see that at its next step", "dim")
+                say(self.frontend, f"{agent or 'it'} will see that at its next step", "dim")
             return
         if self.rewind_to is not None:
             await self._rewind()
@@ -230,7 +230,9 @@ class Talk:
     async def accept_plan(self) -> None:
         """Has the plan carried out, with the rights that there were before it was made."""
         if self.busy:
-            say(self.stage, "it is at work; when the plan is there, /plan accept goes on with it", "yellow")
+            say(
+                self.frontend, "it is at work; when the plan is there, /plan accept goes on with it", "yellow"
+            )
             return
         head = self.session.head
         await self.session.accept_plan()
@@ -259,7 +261,7 @@ class Talk:
         self.planck.project.root.check()
         attached = await asyncio.to_thread(attach, text, self.planck.project.here, within=within)
         for note in attached.notes:
-            say(self.stage, f"  {note}", "dim")
+            say(self.frontend, f"  {note}", "dim")
         return attached.text, agent, attached.images
 
     async def _say_custom(self, command: "CustomCommand", arguments: str) -> None:
@@ -277,13 +279,13 @@ class Talk:
 
     async def _run_command(self, name: str, rest: str) -> None:
         if self.busy and not COMMANDS[name].busy:
-            say(self.stage, f"it is at work; Esc ends the turn, then /{name}", "yellow")
+            say(self.frontend, f"it is at work; Esc ends the turn, then /{name}", "yellow")
             return
         await find_act(name)(self, rest)
 
     def _run_shell(self, command: str) -> None:
         if self._shell and not self._shell.done():
-            say(self.stage, "a command of yours is still running; Esc ends it", "yellow")
+            say(self.frontend, "a command of yours is still running; Esc ends it", "yellow")
             return
         self._command, self._shell_since = command, asyncio.get_running_loop().time()
         self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))
@@ -296,10 +298,10 @@ class Talk:
         try:
             done = await run_in_shell(command, self.planck.project.here)
         except PlanckError as failure:
-            say(self.stage, f"planck: {failure.err}", "red")
+            say(self.frontend, f"planck: {failure.err}", "red")
             return
         except asyncio.CancelledError:
-            say(self.stage, f"! {command}: ended; nothing of it was told to the agents", "yellow")
+            say(self.frontend, f"! {command}: ended; nothing of it was told to the agents", "yellow")
             raise
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
@@ -308,14 +310,14 @@ class Talk:
         told = Told((head, *lines), f"! {command}", done.output if folded else "")
         if folded:
             self.teller.folded.append(told)
-        self.stage.show(told)
+        self.frontend.show(told)
         if not (self._work and not self._work.done()):
             self._ran.append(done.as_message())
             return
         try:
             await self.session.prompt(done.as_message(), steer=True)
         except PlanckError as failure:
-            say(self.stage, f"planck: {failure.err}", "red")
+            say(self.frontend, f"planck: {failure.err}", "red")
 
     async def _rewind(self) -> None:
         assert self.rewind_to is not None
@@ -323,7 +325,7 @@ class Talk:
         if files:
             from planck.cli.chat.undoing import undo_after
 
-            self.last_undo = await undo_after(self.stage, self.session, to) or self.last_undo
+            self.last_undo = await undo_after(self.frontend, self.session, to) or self.last_undo
         if failure := await self.session.rewind(to):
             raise PlanckError(failure.kind, failure.message, failure.details)
 
@@ -340,7 +342,7 @@ class Talk:
                     self.queued.insert(0, (text, agent))
                     raise
         except PlanckError as failure:
-            say(self.stage, f"planck: {failure.err}", "red")
+            say(self.frontend, f"planck: {failure.err}", "red")
             self.live_board.stand_still()
             self.code = Exit.FAILURE
         finally:
@@ -357,19 +359,21 @@ class Talk:
         took = asyncio.get_running_loop().time() - began
         result = self.session.result(head, round(took * 1000))
         if result.text and not self._streams:
-            self.stage.show(Answer(result.text))
+            self.frontend.show(Answer(result.text))
         for error in result.errors[-1:] if result.exit_code and not agent else ():
-            say(self.stage, f"planck: {error['kind']}: {error['message']}", "red")
+            say(self.frontend, f"planck: {error['kind']}: {error['message']}", "red")
         row = self._find_row(agent) if agent else None
         status = row.last_turn.replace("_", " ") if row else result.status
-        say(self.stage, f"{status} · {summarise(result)}", "dim")
+        say(self.frontend, f"{status} · {summarise(result)}", "dim")
         if evidence := self.session.evidence(head):
-            say(self.stage, *say_evidence(evidence))
+            say(self.frontend, *say_evidence(evidence))
         if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent and not self.queued:
-            say(self.stage, "that is the plan: /plan accept goes on with it; or say what to change", "bold")
+            say(
+                self.frontend, "that is the plan: /plan accept goes on with it; or say what to change", "bold"
+            )
             if self._listener:
                 self._listener.planned()
-        if not self.stage.live:  # a script learns how its last line went
+        if not self.frontend.live:  # a script learns how its last line went
             self.code = Exit(result.exit_code)
         return status == TurnStatus.COMPLETED
 
@@ -393,7 +397,7 @@ class Talk:
         if self._listener:
             self._listener.follow(event)
         for block in self.teller.tell(event):
-            self.stage.show(block)
+            self.frontend.show(block)
 
     def _changed(self) -> None:
         if self._listener:
@@ -401,4 +405,4 @@ class Talk:
 
     def _tell_rest(self) -> None:
         for block in self.teller.rest():
-            self.stage.show(block)
+            self.frontend.show(block)

@@ -10,7 +10,7 @@ from planck.headless import OpenSession, Selection, UndoError
 MAX_DIFF = 2_000
 
 
-async def undo(stage: Shows, session: OpenSession, selection: Selection, *, back: str = "") -> str:
+async def undo(view: Shows, session: OpenSession, selection: Selection, *, back: str = "") -> str:
     """Returns the call of the undo; `back`: what takes it back, where that is shorter than naming it."""
     plan = session.undo_plan(selection)
     lines: list[Line] = []
@@ -18,15 +18,15 @@ async def undo(stage: Shows, session: OpenSession, selection: Selection, *, back
         if step.conflict or step.now == step.then:
             continue
         lines += [make_line(f"  {step.path}", "bold"), *draw_diff(step.diff, MAX_DIFF)]
-    stage.show(Told(tuple(lines)))
+    view.show(Told(tuple(lines)))
     for note in list_obstacles(plan):
-        say(stage, f"  {note}", "yellow")
+        say(view, f"  {note}", "yellow")
     call = await session.undo(plan)
-    say(stage, report(plan, back or f"/undo --call {call}"))
+    say(view, report(plan, back or f"/undo --call {call}"))
     return call
 
 
-async def undo_after(stage: Shows, session: OpenSession, seq: int) -> str:
+async def undo_after(view: Shows, session: OpenSession, seq: int) -> str:
     """Takes back what was written since an event, the newest first; around the user's own later edits.
 
     Returns the call of the last undo; empty where there was none.
@@ -34,7 +34,7 @@ async def undo_after(stage: Shows, session: OpenSession, seq: int) -> str:
     last = ""
     for call in await list_calls_after(session, seq):
         try:
-            last = await undo(stage, session, Selection(call=call))
+            last = await undo(view, session, Selection(call=call))
         except UndoError as failure:
-            say(stage, f"{failure.err.message}", "yellow")
+            say(view, f"{failure.err.message}", "yellow")
     return last

@@ -16,8 +16,8 @@ TWICE = 2.0
 """Seconds within which a key again means more."""
 
 
-class Stage(Protocol):
-    """Where it happens."""
+class ScreenPort(Protocol):
+    """What the controller needs of the screen."""
 
     def tell(self, happened: Input) -> None: ...
 
@@ -35,12 +35,12 @@ class Stage(Protocol):
 class InputController:
     """Takes what the decoder found, one by one; owns the input, the list above it and the open question."""
 
-    def __init__(self, stage: Stage, settings: Settings, history: History) -> None:
+    def __init__(self, screen: ScreenPort, settings: Settings, history: History) -> None:
         self.input = InputLine(history)
         self.menu = Menu()
         self.busy = False
         self.queued = 0
-        self._stage = stage
+        self._screen = screen
         self._settings = settings
         self._history = history
         self._posed: Collection[str] | None = None
@@ -106,11 +106,11 @@ class InputController:
         self._withdraw()
         self.input.insert(paste.text)
         if paste.cut:
-            self._stage.print(
+            self._screen.print(
                 "what was pasted is too long: its end is missing; put it into a file and name that"
             )
         if self._guard:
-            self._stage.hint("what is pasted is no answer: type it")
+            self._screen.hint("what is pasted is no answer: type it")
 
     def _for_question(self, stroke: Stroke, now: float) -> bool:
         """Whether the stroke was the question's."""
@@ -128,11 +128,11 @@ class InputController:
                 self._deciding = asyncio.get_running_loop().call_later(REPEAT, self._decide)
             case Verdict.NOTHING:
                 self._withdraw(keep=False)
-                self._stage.hint("a key that is held down is no answer: press it once")
+                self._screen.hint("a key that is held down is no answer: press it once")
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:
-                    self._stage.hint(f"Enter alone is no answer: {' '.join(sorted(guard.keys))}")
+                    self._screen.hint(f"Enter alone is no answer: {' '.join(sorted(guard.keys))}")
                 return False
         return True
 
@@ -184,19 +184,19 @@ class InputController:
             case "exit":
                 if self.input.text:
                     return False
-                self._stage.tell(Pressed("exit"))
+                self._screen.tell(Pressed("exit"))
             case "search":
                 self.input.begin_search()
             case "older" | "newer":
                 return self._move(action)
             case "editor":
-                self._stage.edit_outside()
+                self._screen.edit_outside()
             case "redraw":
-                self._stage.redraw()
+                self._screen.redraw()
             case "suspend":
-                self._stage.suspend()
+                self._screen.suspend()
             case _:
-                self._stage.tell(Pressed(action))
+                self._screen.tell(Pressed(action))
         return True
 
     def _submit(self) -> None:
@@ -222,7 +222,7 @@ class InputController:
         self.menu.close()
         if text:
             self._history.add(text)
-            self._stage.tell(Submitted(text, queue))
+            self._screen.tell(Submitted(text, queue))
 
     def _interrupt(self, stroke: Stroke, twice: bool) -> bool:
         if self.menu.open:
@@ -230,33 +230,33 @@ class InputController:
         elif self._settings.vi and self.input.inserting and self.input.text and stroke.key == "esc":
             return False
         elif self.busy:
-            self._stage.tell(Pressed("interrupt"))
+            self._screen.tell(Pressed("interrupt"))
             self._pressed = ("", -1.0)
         elif twice:
-            self._stage.tell(Pressed("rewind"))
+            self._screen.tell(Pressed("rewind"))
             self._pressed = ("", -1.0)
         else:
-            self._stage.hint("Esc again: go back to a message")
+            self._screen.hint("Esc again: go back to a message")
         return True
 
     def _clear(self, twice: bool) -> None:
         if self.input.text:
             self._history.add(self.input.take().strip())
-            self._stage.tell(Pressed("cleared"))
+            self._screen.tell(Pressed("cleared"))
             self._pressed = ("", -1.0)
         elif self.busy:
-            self._stage.tell(Pressed("interrupt"))
+            self._screen.tell(Pressed("interrupt"))
             self._pressed = ("", -1.0)
         elif twice:
-            self._stage.tell(Pressed("quit"))
+            self._screen.tell(Pressed("quit"))
         else:
-            self._stage.hint("Ctrl+C again to leave")
+            self._screen.hint("Ctrl+C again to leave")
 
     def _move(self, action: str) -> bool:
         if self.menu.open:
             self.menu.move(-1 if action == "older" else 1)
             return True
         if action == "older" and self.queued and not self.input.text:
-            self._stage.tell(Pressed("queued"))
+            self._screen.tell(Pressed("queued"))
             return True
         return self.input.older() if action == "older" else self.input.newer()

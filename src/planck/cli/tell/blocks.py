@@ -77,14 +77,14 @@ class Shows(Protocol):
     def show(self, block: Block) -> None: ...
 
 
-def say(stage: Shows, text: str, style: str = "") -> None:
+def say(view: Shows, text: str, style: str = "") -> None:
     """Some lines of our own, wrapped to the width."""
-    stage.show(Told(tuple(make_lines(text, style)), wraps=True))
+    view.show(Told(tuple(make_lines(text, style)), wraps=True))
 
 
-def say_rows(stage: Shows, rows: Sequence[str], style: str = "") -> None:
+def say_rows(view: Shows, rows: Sequence[str], style: str = "") -> None:
     """Rows of a table: each is cut rather than wrapped."""
-    stage.show(Told(tuple(make_line(row, style) for row in rows)))
+    view.show(Told(tuple(make_line(row, style) for row in rows)))
 
 
 def draw_call(

@@ -201,7 +201,7 @@ class Teller:
             self._thought.clear()
             self._streamed = False
         if self._echoes and data.get("state") == "working":
-            return []  # a sign of life where nothing else moves; on a live stage the agent's row moves
+            return []  # a sign of life where nothing else moves; on a live screen the agent's row moves
         words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
         return [self._note(event.agent_id, " ".join(words))]
 

@@ -8,7 +8,7 @@ from planck.cli.tell.blocks import Shows
 from planck.cli.tell.styled import Line
 
 
-class Stage(Shows, Protocol):
+class Frontend(Shows, Protocol):
     live: bool
     """Whether somebody sits there: pages, lists to choose from and an input that can be filled."""
 
