@@ -484,7 +484,7 @@ STARTS = {
     "store/postgres/dev.py": "programs of the system and of a package, without the user's PATH",
     "cli/ask/editor.py": "the user's editor, with a safe PATH",
     "cli/commands/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
-    "cli/ask/browser.py": "the user's browser, by the PATH of the process",
+    "cli/ask/browser_sign_in.py": "the user's browser, by the PATH of the process",
     "cli/commands/serve.py": "the user's browser, by the PATH of the process",
 }
 """Files in which a program is started, and why no agent can have written it."""

@@ -9,7 +9,7 @@ from typing import Any
 from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.chat.completers import make_completers
 from planck.cli.chat.intent import keep_from_shell
-from planck.cli.chat.pager import Browser, Page, Picker
+from planck.cli.chat.pager import ChangeList, Page, Picker
 from planck.cli.chat.rows import LiveRows
 from planck.cli.chat.table import MEANINGS, MODES
 from planck.cli.chat.talk import Talk
@@ -143,12 +143,12 @@ class Conversation:
                 picker.press(await overlay.key(), max(height - 3, 1))
         return picker.chosen
 
-    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
         async with self._screen.overlay() as overlay:
-            while not browser.left:
+            while not changes.left:
                 width, height = overlay.size
-                overlay.show(browser.view(width, height, about(browser.at)))
-                browser.press(await overlay.key(), height)
+                overlay.show(changes.view(width, height, about(changes.at)))
+                changes.press(await overlay.key(), height)
 
     def edit(self, text: str) -> None:
         self._screen.edit(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planck.cli.chat import undoing
-from planck.cli.chat.pager import Browser
+from planck.cli.chat.pager import ChangeList
 from planck.cli.errors import UsageError
 from planck.cli.tell.blocks import Told, say
 from planck.cli.tell.diffs import draw_diff
@@ -43,12 +43,12 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
             for one in changes
         ]
         count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
-        browser = Browser(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
-        browser.note = note
-        await talk.frontend.browse(browser, partial(_draw_change, changes))
-        if not browser.key:
+        listed = ChangeList(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
+        listed.note = note
+        await talk.frontend.browse(listed, partial(_draw_change, changes))
+        if not listed.key:
             return
-        at, note = browser.at, await _take_back(talk, changes[browser.at])
+        at, note = listed.at, await _take_back(talk, changes[listed.at])
 
 
 def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from planck.cli.chat.pager import Browser
+from planck.cli.chat.pager import ChangeList
 from planck.cli.tell.blocks import Shows
 from planck.cli.tell.styled import Line
 
@@ -23,7 +23,7 @@ class Frontend(Shows, Protocol):
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         """The number of a row; None: none of them."""
 
-    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
         """Until it is left; `about`: what is shown below the rows of the one with that number."""
 
     def edit(self, text: str) -> None:

@@ -88,7 +88,7 @@ class Page:
         return tuple((text, f"{style} reverse".strip()) for text, style in line)
 
 
-class Browser:
+class ChangeList:
     """Rows of which one is marked, and below them what there is to say of it; some keys act on that one."""
 
     def __init__(self, title: str, rows: Sequence[str], keys: Mapping[str, str], at: int = 0) -> None:

@@ -10,7 +10,7 @@ from planck.cli.ask.approver import TerminalApprover
 from planck.cli.ask.lines import Lines
 from planck.cli.ask.typed import Typed
 from planck.cli.chat.intent import keep_from_shell
-from planck.cli.chat.pager import Browser
+from planck.cli.chat.pager import ChangeList
 from planck.cli.chat.talk import Talk
 from planck.cli.tell.blocks import Block, Told, say
 from planck.cli.tell.styled import Line
@@ -93,7 +93,7 @@ class Script:
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         return None
 
-    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
         """Nobody moves about in lines that were written."""
 
     def edit(self, text: str) -> None:

@@ -165,10 +165,10 @@ def _login(planck: headless.Planck, name: str) -> int:
     import asyncio
 
     tokens = headless.find_tokens(planck.project, planck.peers.plan, name)
-    from planck.cli.ask.browser import Browser
+    from planck.cli.ask.browser_sign_in import BrowserSignIn
     from planck.headless import sign_in  # loads the SDK
 
-    asyncio.run(sign_in(name, tokens, Browser()))
+    asyncio.run(sign_in(name, tokens, BrowserSignIn()))
     print(f"signed in to {name!r}; try it: planck mcp test {name}")
     return 0
 

@@ -1,4 +1,4 @@
-"""A page that the user has to see: opened here where there is a browser, else by hand on another machine."""
+"""Signing in by a page: opened here where there is a browser, else by hand on another machine."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ from planck.own_code import open_path
 from planck.records.visible import make_plain
 
 
-class Browser:
+class BrowserSignIn:
     def show(self, url: str) -> None:
         environ = read_environment()
         print("Open this page and agree:\n", file=sys.stderr)
