@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from planck.cli.chat.keys import read_settings
-from planck.cli.screen.bindings import ACTIONS, name_key
+from planck.cli.chat.keys import read_key_map
 from planck.cli.screen.completion import Choice
 from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History
 from planck.cli.screen.input_controller import InputController
 from planck.cli.screen.inputs import Input, Pressed, Submitted
+from planck.cli.screen.key_map import ACTIONS, name_key
 from planck.cli.screen.keyboard import Decoder
 from tests.virtual_time import run_virtual
 
@@ -23,7 +23,7 @@ class Hands:
         self.told: list[Input] = []
         self.hints: list[str] = []
         self.done: list[str] = []
-        self.controller = InputController(self, read_settings(keys), History())
+        self.controller = InputController(self, read_key_map(keys), History())
         self.controller.input.use(RichEditor(vi=bool(keys and keys.get("editing") == "vi")))
         self._decoder = Decoder()
 
@@ -272,20 +272,20 @@ def test_tab_completes_while_a_list_is_open_and_esc_closes_it() -> None:
 
 
 def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
-    settings = read_settings(
+    key_map = read_key_map(
         {"interrupt": ["Ctrl+X", "F"], "serch": "c-s", "team": "hyper-q", "editing": "ed", "bell": "off"}
     )
-    assert settings.keys["c-x"] == settings.keys["f"] == "interrupt"
-    assert "esc" not in settings.keys
-    assert settings.keys["c-t"] == "team"
-    assert not settings.bell
-    assert "did you mean 'search'?" in settings.problems[0]
-    assert [problem.split(";")[0] for problem in settings.problems] == [
+    assert key_map.keys["c-x"] == key_map.keys["f"] == "interrupt"
+    assert "esc" not in key_map.keys
+    assert key_map.keys["c-t"] == "team"
+    assert not key_map.bell
+    assert "did you mean 'search'?" in key_map.problems[0]
+    assert [problem.split(";")[0] for problem in key_map.problems] == [
         "keys: 'serch' is no action",
         "keys: 'hyper-q' is no key, so team stays on c-t",
         "keys: editing is 'emacs' or 'vi', not 'ed'",
     ]
-    assert set(read_settings().keys.values()) == set(ACTIONS)
+    assert set(read_key_map().keys.values()) == set(ACTIONS)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
     ],
 )
 def test_a_key_is_named_as_a_person_writes_it(keys: dict[str, str], named: str) -> None:
-    assert name_key(read_settings(keys), "interrupt") == named
+    assert name_key(read_key_map(keys), "interrupt") == named
 
 
 def test_a_changed_key_does_what_the_table_says() -> None:

@@ -13,8 +13,8 @@ from planck.cli.chat.pager import ChangeList, Page, Picker
 from planck.cli.chat.rows import LiveRows
 from planck.cli.chat.table import MEANINGS, MODES
 from planck.cli.chat.talk import Talk
-from planck.cli.screen.bindings import ACTIONS, name_key, spell_key
 from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
+from planck.cli.screen.key_map import ACTIONS, name_key, spell_key
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
 from planck.cli.tell.blocks import Answer, Block, Said, say
@@ -188,10 +188,8 @@ class Conversation:
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
-        settings = self._screen.settings
-        self._team = TeamRows(
-            self.talk.live_board, name_key(settings, "interrupt"), name_key(settings, "keys")
-        )
+        key_map = self._screen.key_map
+        self._team = TeamRows(self.talk.live_board, name_key(key_map, "interrupt"), name_key(key_map, "keys"))
         self._screen.show(LiveRows(self.talk, self._prompt, self._team))
 
     def changed(self) -> None:
@@ -296,7 +294,7 @@ class Conversation:
 
     async def _show_keys(self) -> None:
         table: dict[str, list[str]] = {}
-        for key, action in self._screen.settings.keys.items():
+        for key, action in self._screen.key_map.keys.items():
             table.setdefault(action, []).append(spell_key(key))
         rows = [(", ".join(table.get(action, ["no key"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [

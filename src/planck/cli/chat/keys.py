@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from planck.cli.screen.bindings import ACTIONS, Settings, is_key, read_key
+from planck.cli.screen.key_map import ACTIONS, KeyMap, is_key, read_key
 from planck.records.nearest import did_you_mean
 
 
-def read_settings(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Settings:
+def read_key_map(wanted: Mapping[str, str | Sequence[str]] | None = None) -> KeyMap:
     """The table with the user's changes; a mistake in one leaves that action as it was."""
     chosen = {action: keys for action, (keys, _) in ACTIONS.items()}
     problems: list[str] = []
@@ -36,4 +36,4 @@ def read_settings(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Se
         chosen, key=lambda action: action in (wanted or {})
     ):  # the user's come last, and win
         table |= dict.fromkeys(chosen[action], action)
-    return Settings(table, vi, bell, tuple(problems))
+    return KeyMap(table, vi, bell, tuple(problems))

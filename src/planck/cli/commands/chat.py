@@ -82,7 +82,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
         screen.open(early=True)
     try:
         from planck.cli.chat.conversation import Conversation
-        from planck.cli.chat.keys import read_settings
+        from planck.cli.chat.keys import read_key_map
         from planck.cli.session import choose_session, open_planck, open_session
         from planck.headless import Inbox
 
@@ -93,9 +93,9 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
             if options.resume == PICK:
                 screen.open(early=True)
             session = await open_session(planck_, options)
-            settings = read_settings(planck_.config.keys)
-            screen.use(settings)
-            for problem in settings.problems:
+            key_map = read_key_map(planck_.config.keys)
+            screen.use(key_map)
+            for problem in key_map.problems:
                 print(f"planck: {problem}", file=sys.stderr)
             gc.enable()
             return await Conversation(planck_, options, session, inbox, screen).run(options.prompt)

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from planck.cli.screen.bindings import Settings
 from planck.cli.screen.completion import Choice, Menu
 from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.inputs import Input, Pressed, Submitted
 from planck.cli.screen.key_guard import REPEAT, TYPING, KeyGuard, Verdict
+from planck.cli.screen.key_map import KeyMap
 from planck.cli.screen.keyboard import Paste, Stroke
 
 TWICE = 2.0
@@ -35,13 +35,13 @@ class ScreenPort(Protocol):
 class InputController:
     """Takes what the decoder found, one by one; owns the input, the list above it and the open question."""
 
-    def __init__(self, screen: ScreenPort, settings: Settings, history: History) -> None:
+    def __init__(self, screen: ScreenPort, key_map: KeyMap, history: History) -> None:
         self.input = InputLine(history)
         self.menu = Menu()
         self.busy = False
         self.queued = 0
         self._screen = screen
-        self._settings = settings
+        self._key_map = key_map
         self._history = history
         self._posed: Collection[str] | None = None
         self._guard: KeyGuard | None = None
@@ -95,8 +95,8 @@ class InputController:
             self._answer.set_result("")
         self._history.add(self.input.take().strip())
 
-    def use(self, settings: Settings) -> None:
-        self._settings = settings
+    def use(self, key_map: KeyMap) -> None:
+        self._key_map = key_map
 
     def offer(self, choices: Sequence[Choice]) -> None:
         self.menu.offer(choices)
@@ -154,12 +154,12 @@ class InputController:
 
     def _press(self, stroke: Stroke, now: float) -> None:
         if self.input.search is not None:
-            if self._settings.keys.get(stroke.key) == "search":
+            if self._key_map.keys.get(stroke.key) == "search":
                 self.input.begin_search()
                 return
             if self.input.press_in_search(stroke):
                 return
-        action = self._settings.keys.get(stroke.key, "")
+        action = self._key_map.keys.get(stroke.key, "")
         if action and stroke.text and self.input.text:
             action = ""  # a letter acts in an empty input only
         if not action or not self._act(action, stroke, now):
@@ -227,7 +227,7 @@ class InputController:
     def _interrupt(self, stroke: Stroke, twice: bool) -> bool:
         if self.menu.open:
             self.menu.close()
-        elif self._settings.vi and self.input.inserting and self.input.text and stroke.key == "esc":
+        elif self._key_map.vi and self.input.inserting and self.input.text and stroke.key == "esc":
             return False
         elif self.busy:
             self._screen.tell(Pressed("interrupt"))

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TextIO
 
-from planck.cli.screen.bindings import DEFAULT, Settings
 from planck.cli.screen.completion import Completer
 from planck.cli.screen.console import Console
 from planck.cli.screen.history import History
 from planck.cli.screen.input_controller import TWICE, InputController
 from planck.cli.screen.inputs import Closed, Input
+from planck.cli.screen.key_map import DEFAULT, KeyMap
 from planck.cli.screen.keyboard import Decoder, Paste, Stroke
 from planck.cli.screen.overlay import Overlay
 from planck.cli.screen.region import Frame, Region
@@ -58,7 +58,7 @@ class Screen:
     def __init__(
         self,
         history: History | None = None,
-        settings: Settings = DEFAULT,
+        key_map: KeyMap = DEFAULT,
         *,
         color: bool = True,
         terminal: tuple[int, int] = (0, 1),
@@ -68,12 +68,12 @@ class Screen:
 
         `editor`: has the user edit a text elsewhere, while it has the terminal; None: it can't be started.
         """
-        self.settings = settings
+        self.key_map = key_map
         self.color = color
         self.completers: list[Completer] = []
         self._console = Console(self, *terminal)
         self._region = Region(self._console.write)
-        self._controller = InputController(self, self.settings, history or History())
+        self._controller = InputController(self, self.key_map, history or History())
         self._decoder = Decoder()
         self._editor = editor or _find_none
         self._rows: Rows = NoRows()
@@ -162,10 +162,10 @@ class Screen:
         self.touch()
         return "" if self._console.gone else await self._controller.answer(keys)
 
-    def use(self, settings: Settings) -> None:
+    def use(self, key_map: KeyMap) -> None:
         """Other keys from now on."""
-        self.settings = settings
-        self._controller.use(settings)
+        self.key_map = key_map
+        self._controller.use(key_map)
 
     def overlay(self) -> Overlay:
         """A whole page in front of the conversation, while its `async with` lasts; prints wait behind it."""
@@ -185,7 +185,7 @@ class Screen:
 
     def notify(self, text: str) -> None:
         """Rings, and has terminals that can do it show a notice: it waits for the person, or is done."""
-        if self.settings.bell and self._console.here:
+        if self.key_map.bell and self._console.here:
             plain = keep_colours(text).replace("\n", " ").replace("\x1b", "")[:200]
             self._console.write(f"\x1b]9;{plain}\x07\x07")
 
@@ -384,7 +384,7 @@ class Screen:
             await self.shown()
         # In a thread, so that strokes are taken and painted meanwhile.
         editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
-        self._controller.input.use(editing.RichEditor(vi=self.settings.vi))
+        self._controller.input.use(editing.RichEditor(vi=self.key_map.vi))
         self.touch()
 
     def _complete(self) -> None:

@@ -27,7 +27,7 @@ _NAMED = frozenset(
 )
 
 
-class Settings(NamedTuple):
+class KeyMap(NamedTuple):
     keys: dict[str, str]
     """Action by key."""
     vi: bool = False
@@ -36,9 +36,9 @@ class Settings(NamedTuple):
     """What of the user's table can't be had, each with the way out."""
 
 
-def name_key(settings: Settings, action: str) -> str:
+def name_key(key_map: KeyMap, action: str) -> str:
     """The first key of an action as a person writes it: Esc, Ctrl+X; empty where it has none."""
-    return spell_key(next((key for key, does in settings.keys.items() if does == action), ""))
+    return spell_key(next((key for key, does in key_map.keys.items() if does == action), ""))
 
 
 def spell_key(key: str) -> str:
@@ -49,7 +49,7 @@ def spell_key(key: str) -> str:
     )
 
 
-DEFAULT = Settings({key: action for action, (keys, _) in ACTIONS.items() for key in keys})
+DEFAULT = KeyMap({key: action for action, (keys, _) in ACTIONS.items() for key in keys})
 
 
 def read_key(key: str) -> str:
