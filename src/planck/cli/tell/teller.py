@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from planck.cli.tell.block_splitter import BlockSplitter
 from planck.cli.tell.blocks import Answer, Block, Said, Told, draw_call, draw_said
-from planck.cli.tell.pieces import Pieces
 from planck.cli.tell.styled import Span, make_line
 from planck.cli.tell.team_rows import PALETTE
 from planck.headless import SessionEvent
@@ -59,7 +59,7 @@ class Teller:
         self._ends, self._ends_once = ends, False
         self._cut_off = False
         """Whether a turn of the orchestrator's has begun and not ended."""
-        self._pieces = Pieces()
+        self._splitter = BlockSplitter()
         self._streamed = False
         self._thought: list[str] = []
         """What the orchestrator thinks before it speaks or acts."""
@@ -94,7 +94,7 @@ class Teller:
 
     def rest(self) -> list[Block]:
         """What was said and is not told yet, whole or not."""
-        text = self._pieces.rest()
+        text = self._splitter.rest()
         if not text:
             return []
         self.answered = True
@@ -103,7 +103,7 @@ class Teller:
     @property
     def being_written(self) -> str:
         """The end of what the orchestrator says or thinks and has not finished."""
-        return self._pieces.open or "".join(self._thought[-50:])
+        return self._splitter.open or "".join(self._thought[-50:])
 
     def name(self, id: str | None) -> str:
         return fit_line(self._names.get(id or "", id or ""), _NAME)
@@ -162,7 +162,7 @@ class Teller:
             return []
         blocks = self._end_thought() if self._thought else []
         self._streamed = True
-        whole = self._pieces.feed(data["text"])
+        whole = self._splitter.feed(data["text"])
         self.answered = self.answered or bool(whole)
         return [*blocks, *(Answer(piece) for piece in whole)]
 
@@ -197,7 +197,7 @@ class Teller:
 
     def _tell_status(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data.get("state") == "discarded":  # a cut attempt is tried again: what was shown of it is void
-            self._pieces.rest()
+            self._splitter.rest()
             self._thought.clear()
             self._streamed = False
         if self._echoes and data.get("state") == "working":

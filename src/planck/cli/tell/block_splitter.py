@@ -1,7 +1,9 @@
 """Markdown while it is written: a block goes out once it is whole, so that nothing is drawn twice."""
 
 
-class Pieces:
+class BlockSplitter:
+    """Takes text as it comes, and gives whole blocks."""
+
     def __init__(self) -> None:
         self._lines: list[str] = []
         """Of the block that is not whole yet; the first is not blank."""
