@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from planck import __version__
-from planck.cli.main import COMMANDS, ELSEWHERE, NOT_BUILT, main
+from planck.cli.commands import COMMANDS
+from planck.cli.main import ELSEWHERE, NOT_BUILT, main
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import WireServer

@@ -12,10 +12,10 @@ import pytest
 
 from planck.acp_agent.narrator import Narrator
 from planck.acp_agent.questions import Asker
-from planck.cli.approver import _call_text
-from planck.cli.talk.box import draw_box, draw_whole
-from planck.cli.talk.styled import as_text
-from planck.cli.undo import preview
+from planck.cli.ask.approver import _call_text
+from planck.cli.ask.box import draw_box, draw_whole
+from planck.cli.tell.styled import as_text
+from planck.cli.tell.undo import preview
 from planck.headless import Diff, Peer, Selection
 from planck.headless.inbox import Pending
 from planck.records.approval import Question

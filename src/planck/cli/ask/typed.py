@@ -1,0 +1,72 @@
+"""A line that somebody typed, told from one of a paste and from one that came in a burst with others."""
+
+import sys
+from typing import NamedTuple
+
+from planck.cli.tell.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
+
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+
+
+class Typed(NamedTuple):
+    text: str
+    by_hand: bool
+    """Neither pasted, nor together with other lines: only such a line answers a question."""
+    mark: int = 0
+    """The newest question that was on the screen when it was begun."""
+
+
+class Hand:
+    """Follows the lines of one terminal; brackets around a paste may open in one and close in another."""
+
+    def __init__(self, begins: str = PASTE_BEGINS, ends: str = PASTE_ENDS) -> None:
+        self._begins = begins
+        self._ends = ends
+        self._pasting = False
+        self._more = False
+
+    def judge(self, line: str, *, more: bool, mark: int = 0) -> Typed:
+        """`more`: something waited behind the line already when it was read."""
+        burst, self._more = self._more or more, more
+        pasted = self._pasting or self._begins in line
+        self._pasting = pasted and line.rfind(self._ends) <= line.rfind(self._begins)
+        text = line.replace(self._begins, "").replace(self._ends, "")
+        return Typed(text, not pasted and not burst, mark)
+
+
+def ask(prompt: str) -> str:
+    """What somebody types behind it by hand, once it is shown; of a paste, or typed ahead, it is nothing."""
+    forget_typed()
+    print(prompt + ANNOUNCE_PASTES, end="", flush=True)
+    try:
+        typed = Hand().judge(sys.stdin.readline().rstrip("\n"), more=has_unread())
+    finally:
+        print(KEEP_QUIET_ON_PASTES, end="", flush=True)
+    return typed.text.strip() if typed.by_hand else ""
+
+
+def forget_typed() -> None:
+    """Drops what was typed and is not read yet."""
+    import termios
+
+    try:
+        termios.tcflush(0, termios.TCIFLUSH)
+    except termios.error:
+        pass  # no terminal any more; the end of the input says so
+
+
+def has_unread() -> bool:
+    """Also the beginning of a line: the terminal keeps that to itself as long as lines are edited there."""
+    import fcntl
+    import termios
+
+    try:
+        edited = termios.tcgetattr(0)
+        keys = [*edited]
+        keys[3] &= ~termios.ICANON
+        termios.tcsetattr(0, termios.TCSANOW, keys)
+        unread = fcntl.ioctl(0, termios.FIONREAD, b"\0" * 4)
+        termios.tcsetattr(0, termios.TCSANOW, edited)
+    except (termios.error, OSError):
+        return False  # no terminal any more; the end of the input says so
+    return any(unread)
