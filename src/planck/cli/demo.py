@@ -22,7 +22,7 @@ def _show(options: argparse.Namespace) -> int:
     """Plays it slowly behind the page, until Ctrl+C."""
     from planck.cli.serve import Announcement, load_server  # not where no server is wanted
 
-    frontend = load_server("planck demo --web")
+    frontend = load_server()
     inbox = Inbox()
     planck, task = open_demo(Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True)
     settings = frontend.Settings(port=0, opening=("demo", task))
