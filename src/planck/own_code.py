@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     PathFinder = _external.PathFinder
 
-REQUIRED = ("httptools", "jsonschema_rs", "msgspec", "prompt_toolkit", "regex", "rich", "uvicorn")
+REQUIRED = ("httptools", "jsonschema_rs", "msgspec", "prompt_toolkit", "regex", "rich", "segno", "uvicorn")
 """The modules that no installation is without: `dependencies` of pyproject.toml."""
 _NEEDED_BY = {
     "rich": ("markdown_it", "mdurl", "pygments"),
