@@ -13,7 +13,7 @@ from tests.wire.server import WireServer
 
 SLOW = {
     *("regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"),
-    *("random", "tempfile"),
+    *("random", "tempfile", "segno", "uvicorn", "click", "h11"),
 }
 """Each costs 1 to 40 ms; one answer over http needs none of them."""
 OURS = 187

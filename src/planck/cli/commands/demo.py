@@ -30,12 +30,12 @@ def _show(options: argparse.Namespace) -> int:
 
     from planck.cli.commands.serve import Announcement, load_server  # not where no server is wanted
 
-    frontend = load_server("planck demo --web")
+    frontend = load_server()
     inbox = headless.Inbox()
     planck, task = headless.open_demo(
         Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True
     )
-    settings = frontend.Settings(port=0, opening=("demo", task))
+    settings = frontend.ServerConfig(port=0, opening=("demo", task))
     title = (
         f"A team mends {planck.workspace} with an offline model that follows a script; Ctrl+C ends it.\nIt is"
     )

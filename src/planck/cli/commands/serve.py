@@ -20,7 +20,6 @@ from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.own_code import open_path
 from planck.records import codec
-from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
 EXAMPLE = "planck serve --port 0 --json"
@@ -64,8 +63,8 @@ def _count(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
-    frontend = load_server("planck serve")
-    settings = frontend.Settings(
+    frontend = load_server()
+    settings = frontend.ServerConfig(
         host=options.host,
         port=options.port,
         names=tuple(options.allow_host),
@@ -106,17 +105,9 @@ class _PlainLines(logging.Formatter):
         return "\n".join(make_plain(line) for line in super().format(record).splitlines())
 
 
-def load_server(command: str) -> Any:
+def load_server() -> Any:
     """By name, as the dispatcher does: a frontend of its own, of which this one knows nothing."""
-    try:
-        return import_module("planck.api.serve")
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").startswith("planck"):
-            raise
-        raise UsageError(
-            ErrorKind.NOT_FOUND,
-            f"`{command}` needs the extra `server` ({problem}): pip install 'planck-agents[server]'",
-        ) from None
+    return import_module("planck.api.serve")
 
 
 class Announcement:
