@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
-from planck.store.sqlite.database import Durability
 from planck.store.library import Entry, Library
 from planck.store.memory import MemoryStore
 from planck.store.names import (
@@ -21,6 +20,7 @@ from planck.store.names import (
     refuse_unclear,
     refuse_unknown,
 )
+from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store, StoreError
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from planck import headless
-from planck.cli.errors import UsageError
 from planck.cli.parser import TRUST, add_folders, add_shared, given, port
 from planck.cli.place import find_place
 from planck.cli.streams import complain
