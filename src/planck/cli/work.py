@@ -27,6 +27,7 @@ from planck.records.visible import fit_line, make_plain
 if TYPE_CHECKING:
     from planck.cli.ask.person import Person
     from planck.cli.stream_input import StreamInput
+    from planck.cli.tell.reporter import Reporter
     from planck.headless import AnswerSchema
 
 
@@ -90,35 +91,6 @@ def _open_input(session: OpenSession) -> "StreamInput":
     from planck.cli.stream_input import StreamInput  # few runs are fed
 
     return StreamInput(session.interrupt)
-
-
-class Verbose:
-    """Says on standard error what agents do, a line each, where no terminal shows it."""
-
-    def __init__(self, session: OpenSession) -> None:
-        self._names = {spec.id: spec.name for spec in session.members}
-
-    def tell(self, event: SessionEvent) -> None:
-        data = event.data
-        who = self._names.get(event.agent_id or "", "")
-        match event.type:
-            case "agent_started":
-                self._names[data["agent"]["id"]] = data["agent"]["name"]
-            case "tool_start":
-                self._say(f"{who}: {data['name']} {codec.encode_str(data['args'])}")
-            case "tool_end" if not data["ok"]:
-                self._say(f"{who}: {data['name']} failed: {data['output'].strip()}")
-            case "message" if data["from"] != "user":
-                self._say(f"{self._names.get(data['from'], data['from'])} to {self._names.get(data['to'])}")
-            case "turn_end":
-                self._say(f"{who}: turn {data['status']}")
-            case "status" if data["component"] != "model":
-                self._say(
-                    f"{data['component']} {data.get('name', '')} {data['state']} {data.get('detail', '')}"
-                )
-
-    def _say(self, text: str) -> None:
-        print(f"planck: {fit_line(' '.join(text.split()), 200)}", file=sys.stderr, flush=True)
 
 
 def run_once(options: argparse.Namespace) -> int:
@@ -221,9 +193,9 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 _write(encode_frame("init", _init(session, planck_), session.id))
                 options.begun = True
                 watch = Watch(session, lambda event: _write(event.frame()))
-            elif options.output_format == "text":
+            elif options.output_format == "text" and not options.verbose:
                 watch = Watch(session, _tell_retry)
-            told = Watch(session, Verbose(session).tell) if options.verbose else None
+            told = Watch(session, _open_reporter(session).show) if options.verbose else None
             result = await stops.run(work)
             for one in (watch, told):
                 if one:
@@ -233,6 +205,13 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 asking.cancel()
                 await asyncio.wait({asking})
     return _report(options, result)
+
+
+def _open_reporter(session: OpenSession) -> "Reporter":
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.terminal import Terminal
+
+    return Reporter(Terminal(out=sys.stderr), session, verbose=True)
 
 
 def _tell_retry(event: SessionEvent) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable
 
-from planck.cli.ask.typed import Hand, Typed, forget_typed, has_unread
+from planck.cli.ask.paste import PasteDetector, TypedLine, forget_typed, has_unread
 from planck.cli.tell.terminal import Terminal
 from planck.headless import revise_rule
 from planck.records.approval import Answer, Question, Scope
@@ -31,9 +31,9 @@ class TerminalApprover:
     def __init__(self, *, reads: bool = True) -> None:
         self._reads = reads
         self._terminal: Terminal | None = None
-        self._lines: asyncio.Queue[Typed | None] | None = None
+        self._lines: asyncio.Queue[TypedLine | None] | None = None
         self._typed = b""
-        self._hand = Hand()
+        self._pastes = PasteDetector()
         self._asked = 0
         self._turn = asyncio.Lock()
         self._mark: Callable[[bool], int] = self._flush_input
@@ -46,11 +46,11 @@ class TerminalApprover:
         self._terminal = terminal
         self._mark = mark or self._mark
 
-    def is_for(self, line: Typed | None) -> bool:
+    def is_for(self, line: TypedLine | None) -> bool:
         """Whether a line is for the question that waits, rather than begun before that was seen."""
         return self._lines is not None and (line is None or line.mark == self._asked)
 
-    def take(self, line: Typed | None) -> None:
+    def take(self, line: TypedLine | None) -> None:
         """A line for the question that waits; None: the input is over, so the answer is no."""
         if self._lines is not None:
             self._lines.put_nowait(line)
@@ -75,7 +75,7 @@ class TerminalApprover:
                 self._lines = None
 
     async def _answer(
-        self, question: Question, terminal: Terminal, lines: "asyncio.Queue[Typed | None]"
+        self, question: Question, terminal: Terminal, lines: "asyncio.Queue[TypedLine | None]"
     ) -> Answer:
         original = question
         while True:
@@ -115,7 +115,7 @@ class TerminalApprover:
             return question
         return revised
 
-    async def _wait_for_quiet(self, lines: "asyncio.Queue[Typed | None]") -> None:
+    async def _wait_for_quiet(self, lines: "asyncio.Queue[TypedLine | None]") -> None:
         try:
             while True:
                 async with asyncio.timeout(_QUIET):
@@ -127,7 +127,7 @@ class TerminalApprover:
 
     def _flush_input(self, quiet: bool) -> int:
         forget_typed()
-        self._typed, self._hand = b"", Hand()
+        self._typed, self._pastes = b"", PasteDetector()
         return 0
 
     def _begin_reading(self, terminal: Terminal) -> None:
@@ -153,7 +153,7 @@ class TerminalApprover:
         *lines, self._typed = (self._typed + chunk).split(b"\n")
         for number, line in enumerate(lines, 1):
             text = line.decode(errors="replace")
-            self.take(self._hand.judge(text, more=more or number < len(lines) or bool(self._typed)))
+            self.take(self._pastes.judge(text, more=more or number < len(lines) or bool(self._typed)))
 
 
 def _call_text(question: Question) -> str:

@@ -5,7 +5,7 @@ import select
 import sys
 import threading
 
-from planck.cli.ask.typed import Hand, Typed, forget_typed
+from planck.cli.ask.paste import PasteDetector, TypedLine, forget_typed
 from planck.cli.streams import decode_input
 
 
@@ -14,8 +14,8 @@ class Lines:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[Typed | None] = asyncio.Queue(maxsize=1000)
-        self._hand = Hand()
+        self._lines: asyncio.Queue[TypedLine | None] = asyncio.Queue(maxsize=1000)
+        self._pastes = PasteDetector()
         self._mark = 0
         self._wanted = threading.Event()
         self.terminal = sys.stdin.isatty()
@@ -23,7 +23,7 @@ class Lines:
     def start(self) -> None:
         threading.Thread(target=self._read, name="planck-lines", daemon=True).start()
 
-    async def next(self) -> Typed | None:
+    async def next(self) -> TypedLine | None:
         """The next line without its newline; None at the end of the input."""
         self._wanted.set()
         return await self._lines.get()
@@ -31,7 +31,7 @@ class Lines:
     def mark(self, quiet: bool) -> int:
         """Returns a number that only lines carry which are read from now on; what is unread is forgotten."""
         if quiet:
-            self._hand = Hand()
+            self._pastes = PasteDetector()
         self._mark += 1
         if self.terminal:
             forget_typed()
@@ -52,8 +52,8 @@ class Lines:
             if line is None:
                 return
 
-    def _judge(self, line: str) -> Typed | None:
+    def _judge(self, line: str) -> TypedLine | None:
         if not line:
             return None
         more = self.terminal and bool(select.select([sys.stdin], [], [], 0)[0])
-        return self._hand.judge(line.rstrip("\r\n"), more=more, mark=self._mark)
+        return self._pastes.judge(line.rstrip("\r\n"), more=more, mark=self._mark)

@@ -3,7 +3,7 @@
 import shutil
 import sys
 
-from planck.cli.ask.typed import ask
+from planck.cli.ask.paste import ask
 from planck.cli.errors import UsageError
 from planck.cli.tell.listing import make_rows
 from planck.headless import Archive

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from planck.cli.ask.approver import TerminalApprover
 from planck.cli.ask.lines import Lines
-from planck.cli.ask.typed import Typed
+from planck.cli.ask.paste import TypedLine
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import ChangeList
 from planck.cli.chat.talk import Talk
@@ -117,7 +117,7 @@ class Script:
         if not self._lines.terminal:  # a script: one line, one answer
             await self._talk.wait()
 
-    async def _next_line(self) -> Typed | None:
+    async def _next_line(self) -> TypedLine | None:
         reading = asyncio.ensure_future(self._lines.next())
         leaving = asyncio.ensure_future(self._talk.leaving.wait())
         await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)

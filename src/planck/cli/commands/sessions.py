@@ -265,7 +265,7 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
                 f"if you mean it: planck sessions delete {info.id} --yes",
             )
         archive.check_free(info.id)
-        from planck.cli.ask.typed import ask
+        from planck.cli.ask.paste import ask
 
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
         print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")

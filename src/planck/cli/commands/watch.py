@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,17 @@ class _Watch:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self._agents: dict[str, str] = {}
+        self._show: Callable[[dict[str, Any]], None] = _print_json
 
     async def __call__(self, client: headless.Client) -> int:
         import asyncio
 
         id = await find_session(client, self._options.id)
         session = client.session(id)
+        if not self._options.json:
+            # What is left out by --after has the names.
+            known = (await session.board())["agents"] if self._options.after else ()
+            self._show = _open_teller(self._options.id, known)
         following = asyncio.ensure_future(self._follow(client, id))
         try:
             result: dict[str, Any] | None = None
@@ -74,25 +79,26 @@ class _Watch:
                 self._show(event)
                 self._seen = max(self._seen, event["seq"] or 0)
 
-    def _show(self, event: dict[str, Any]) -> None:
-        if self._options.json:
-            print(codec.encode_str(event), flush=True)
-            return
-        data = event["data"]
-        who = self._agents.get(event["agent_id"] or "", "")
-        match event["type"]:
-            case "agent_started":
-                self._agents[event["agent_id"]] = data["agent"]["name"]
-            case "tool_start":
-                self._tell(f"{who}  {data['name']} {codec.encode_str(data['args'])}")
-            case "tool_end" if not data["ok"]:
-                self._tell(f"{who}  ✗ {data['name']}: {data['output']}")
-            case "permission_request":
-                self._tell(f"{who}  asks: {data['text']}  (planck answer {self._options.id})")
-            case "turn_end":
-                self._tell(f"{who}  {data['status']}")
-            case "session_resumed":
-                self._tell("goes on, perhaps on another node")
 
-    def _tell(self, line: str) -> None:
-        print(fit_line(make_plain(line.strip())), file=sys.stderr, flush=True)
+def _print_json(event: dict[str, Any]) -> None:
+    print(codec.encode_str(event), flush=True)
+
+
+def _open_teller(id: str, agents: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
+    """Returns what tells an event on standard error, as a terminal is told of it."""
+    from planck.cli.tell.teller import Teller
+    from planck.cli.tell.terminal import Terminal
+    from planck.records.events import Event
+
+    teller, terminal = Teller((), streams=False, begins=True), Terminal(out=sys.stderr)
+    for row in agents:
+        teller.meet(row["id"], row["name"], row["role"])
+
+    def tell(event: dict[str, Any]) -> None:
+        fact = codec.decode_as(codec.encode(event), Event)
+        for block in teller.tell(headless.SessionEvent(fact, event["session_id"])):
+            terminal.show(block)
+        if fact.type == "permission_request":
+            terminal.line(f"  answer it: planck answer {fit_line(id)}", "dim")
+
+    return tell

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 class Reporter:
     """Shows one session; `run` keeps the line of what goes on up to date until it is cancelled."""
 
-    def __init__(self, terminal: Terminal, session: OpenSession) -> None:
+    def __init__(self, terminal: Terminal, session: OpenSession, *, verbose: bool = False) -> None:
+        """`verbose`: also what begins, and never the answer: nobody looks, and that goes elsewhere."""
         self._terminal = terminal
         self._live_board: LiveBoard | None = None
         self._line: Now | None = None
-        if terminal.live:
+        if terminal.live and not verbose:
             self._live_board, self._line = _follow(session)
-        self._teller = Teller(session.members, streams=terminal.rich)
+        self._teller = Teller(session.members, streams=terminal.rich and not verbose, begins=verbose)
 
     @property
     def answered(self) -> bool:

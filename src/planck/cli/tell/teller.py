@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from planck.cli.tell.block_splitter import BlockSplitter
-from planck.cli.tell.blocks import Answer, Block, Said, Told, draw_call, draw_said
+from planck.cli.tell.blocks import Answer, Block, Said, Told, describe_call, draw_call, draw_said
 from planck.cli.tell.styled import Span, make_line
 from planck.cli.tell.team_rows import PALETTE
 from planck.headless import SessionEvent
@@ -41,22 +41,23 @@ class Teller:
         streams: bool = True,
         echoes: bool = False,
         ends: bool = False,
+        begins: bool = False,
     ) -> None:
         """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said.
 
-        `ends`: also how its turns ended, where no last line of a turn says so.
+        `ends`: also how its turns ended, where no last line of a turn says so. `begins`: also each call that
+        begins, and each question, where no live rows and no box show them.
         """
         self._names: dict[str, str] = {}
         self._models: dict[str, str] = {}
         self._orchestrator = ""
         for spec in members:
-            self._names[spec.id] = spec.name
+            self.meet(spec.id, spec.name, spec.role)
             self._models[spec.id] = spec.model.label
-            if spec.role == "orchestrator":
-                self._orchestrator = spec.id
         self._streams = streams
         self._echoes = echoes
         self._ends, self._ends_once = ends, False
+        self._begins = begins
         self._cut_off = False
         """Whether a turn of the orchestrator's has begun and not ended."""
         self._splitter = BlockSplitter()
@@ -87,6 +88,12 @@ class Teller:
         self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
         return blocks
 
+    def meet(self, id: str, name: str, role: str) -> None:
+        """Learns the name of an agent."""
+        self._names.setdefault(id, name)
+        if role == "orchestrator":
+            self._orchestrator = id
+
     def go_on_from(self, past: "Teller") -> None:
         """Takes over what had not ended when the past did: whoever opens a session records the end of it."""
         self._calls |= past._calls
@@ -114,9 +121,7 @@ class Teller:
 
     def _start_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         agent = data["agent"]
-        if agent["role"] == "orchestrator":
-            self._orchestrator = agent["id"]
-        self._names.setdefault(agent["id"], agent["name"])
+        self.meet(agent["id"], agent["name"], agent["role"])
         return [self._note(agent["id"], "joined")] if agent["id"] != self._orchestrator else []
 
     def _end_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
@@ -200,14 +205,31 @@ class Teller:
             self._splitter.rest()
             self._thought.clear()
             self._streamed = False
-        if self._echoes and data.get("state") == "working":
+        if (self._echoes or self._begins) and data.get("state") == "working":
             return []  # a sign of life where nothing else moves; on a live screen the agent's row moves
         words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
         return [self._note(event.agent_id, " ".join(words))]
 
     def _start_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._calls[data["id"]] = data["args"]
-        return self.rest() if event.agent_id == self._orchestrator else []
+        blocks = self.rest() if event.agent_id == self._orchestrator else []
+        if self._begins:
+            head = (
+                *self._prefix(event.agent_id),
+                ("● ", "dim"),
+                (describe_call(data["name"], data["args"]), ""),
+            )
+            blocks.append(Told((head,)))
+        return blocks
+
+    def _ask(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if not self._begins:
+            return []
+        asked = f"asks for {data['tool']}: {fit_line(data['text'], _NOTE)}"
+        return [self._note(event.agent_id, asked, "yellow bold")]
+
+    def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(None, "resumed")] if self._begins else []
 
     def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         fact = view(event.recorded)
@@ -335,7 +357,9 @@ _HANDLERS = {
     "tool_end": Teller._end_call,
     "file_changed": Teller._change_file,
     "message": Teller._tell_message,
+    "permission_request": Teller._ask,
     "permission_decision": Teller._decide,
+    "session_resumed": Teller._resume,
     "error": Teller._fail,
     "compacted": Teller._compact,
     "budget": Teller._tell_budget,

@@ -1,4 +1,4 @@
-"""A line that somebody typed, told from one of a paste and from one that came in a burst with others."""
+"""Tells a line that somebody typed from one of a paste, and from one that came in a burst with others."""
 
 import sys
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from planck.cli.tell.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
 
-class Typed(NamedTuple):
+class TypedLine(NamedTuple):
     text: str
     by_hand: bool
     """Neither pasted, nor together with other lines: only such a line answers a question."""
@@ -16,20 +16,20 @@ class Typed(NamedTuple):
     """The newest question that was on the screen when it was begun."""
 
 
-class Hand:
+class PasteDetector:
     """Follows the lines of one terminal; brackets around a paste may open in one and close in another."""
 
     def __init__(self) -> None:
         self._pasting = False
         self._more = False
 
-    def judge(self, line: str, *, more: bool, mark: int = 0) -> Typed:
+    def judge(self, line: str, *, more: bool, mark: int = 0) -> TypedLine:
         """`more`: something waited behind the line already when it was read."""
         burst, self._more = self._more or more, more
         pasted = self._pasting or PASTE_BEGINS in line
         self._pasting = pasted and line.rfind(PASTE_ENDS) <= line.rfind(PASTE_BEGINS)
         text = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "")
-        return Typed(text, not pasted and not burst, mark)
+        return TypedLine(text, not pasted and not burst, mark)
 
 
 def ask(prompt: str) -> str:
@@ -37,7 +37,7 @@ def ask(prompt: str) -> str:
     forget_typed()
     print(prompt + ANNOUNCE_PASTES, end="", flush=True)
     try:
-        typed = Hand().judge(sys.stdin.readline().rstrip("\n"), more=has_unread())
+        typed = PasteDetector().judge(sys.stdin.readline().rstrip("\n"), more=has_unread())
     finally:
         print(KEEP_QUIET_ON_PASTES, end="", flush=True)
     return typed.text.strip() if typed.by_hand else ""
