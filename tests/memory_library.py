@@ -1,6 +1,6 @@
 """The library's twin in memory: sessions that live as long as the process."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,17 @@ from planck.records.ports import Ids
 from planck.store.database import Durability
 from planck.store.library import Entry, Library
 from planck.store.memory import MemoryStore
-from planck.store.names import check_name, choose_among, new_names, refuse_taken
+from planck.store.names import (
+    BEGINNING,
+    CANDIDATES,
+    check_name,
+    is_same_place,
+    is_valid_name,
+    new_names,
+    refuse_taken,
+    refuse_unclear,
+    refuse_unknown,
+)
 from planck.store.store import SessionError, Store, StoreError
 
 
@@ -27,7 +37,7 @@ class MemoryLibrary:
 
     def find(self, id_or_name: str) -> Entry:
         return choose_among(
-            id_or_name, self._place, [_describe(store) for store in self._shelf.values() if store.head]
+            id_or_name, Path(self._place), [_describe(store) for store in self._shelf.values() if store.head]
         )
 
     def choose_name(self, wanted: str, ids: Ids) -> str:
@@ -83,6 +93,24 @@ class MemoryLibrary:
     async def discard(self, store: Store) -> None:
         await store.aclose()
         self._shelf.pop(store.meta["id"], None)
+
+
+def choose_among(id_or_name: str, workspace: Path, entries: Sequence[Entry]) -> Entry:
+    """Returns what is meant, of sessions that have begun: see `Library.find`."""
+    if is_valid_name(id_or_name):
+        own = [entry for entry in entries if is_same_place(entry.workspace, workspace)]
+        exact = [entry for entry in entries if entry.id == id_or_name]
+        named = exact or [entry for entry in own if entry.name == id_or_name]
+        if named:
+            return max(named, key=lambda entry: entry.created)
+        by_id = [entry for entry in entries if entry.id.startswith(id_or_name)]
+        begun = by_id if len(id_or_name) >= BEGINNING else []
+        begun += [entry for entry in own if entry.name.startswith(id_or_name) and entry not in begun]
+        if len(begun) == 1:
+            return begun[0]
+        if begun:
+            raise refuse_unclear(id_or_name, [(entry.id, entry.name) for entry in begun[:CANDIDATES]])
+    raise refuse_unknown(id_or_name)
 
 
 def _describe(store: MemoryStore) -> Entry:
