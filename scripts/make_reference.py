@@ -50,7 +50,10 @@ def _cli() -> Iterator[str]:
         OPTIONS[name](parser)
         yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{EXAMPLES[name]}\n```\n"
         yield from _options(parser)
-    yield f"\n## Not built yet\n\n{', '.join(f'`planck {name}`' for name in NOT_BUILT)}."
+    promised = [
+        " ".join(filter(None, ("planck", name, word))) for name in NOT_BUILT for word in NOT_BUILT[name]
+    ]
+    yield f"\n## Not built yet\n\n{', '.join(f'`{words}`' for words in promised)}."
 
 
 def _api() -> Iterator[str]:
