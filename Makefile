@@ -87,7 +87,7 @@ $(STAMP): pyproject.toml | $(BIN)/python
 	@$(PYTEST) --collect-only -m "$(MARKS)" >/dev/null 2>&1 || true  # what is wrong there, the run itself says
 	@touch $(CORE) $@
 
-# What ships of the page, src/planck/web, made of page/: in less than a second.
+# What ships of the page, src/planck/web, made of page/ by esbuild, which npm installs the first time.
 page: $(STAMP)
 	$(BIN)/python -m scripts.make_page
 
