@@ -19,18 +19,16 @@ class Typed(NamedTuple):
 class Hand:
     """Follows the lines of one terminal; brackets around a paste may open in one and close in another."""
 
-    def __init__(self, begins: str = PASTE_BEGINS, ends: str = PASTE_ENDS) -> None:
-        self._begins = begins
-        self._ends = ends
+    def __init__(self) -> None:
         self._pasting = False
         self._more = False
 
     def judge(self, line: str, *, more: bool, mark: int = 0) -> Typed:
         """`more`: something waited behind the line already when it was read."""
         burst, self._more = self._more or more, more
-        pasted = self._pasting or self._begins in line
-        self._pasting = pasted and line.rfind(self._ends) <= line.rfind(self._begins)
-        text = line.replace(self._begins, "").replace(self._ends, "")
+        pasted = self._pasting or PASTE_BEGINS in line
+        self._pasting = pasted and line.rfind(PASTE_ENDS) <= line.rfind(PASTE_BEGINS)
+        text = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "")
         return Typed(text, not pasted and not burst, mark)
 
 

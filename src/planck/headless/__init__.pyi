@@ -95,7 +95,6 @@ from planck.headless.event import SessionEvent as SessionEvent
 from planck.headless.event import encode_frame as encode_frame
 from planck.headless.explain import explain_call as explain_call
 from planck.headless.feed import Behind as Behind
-from planck.headless.feed import FeedClient as FeedClient
 from planck.headless.feed import FeedFrame as FeedFrame
 from planck.headless.files import WorkspaceFiles as WorkspaceFiles
 from planck.headless.foreign_files import survey_files as survey_files
@@ -170,7 +169,6 @@ from planck.store.roster import NodeRow as NodeRow
 from planck.store.roster import SessionRow as SessionRow
 from planck.store.roster import TokenRow as TokenRow
 from planck.store.store import SessionError as SessionError
-from planck.team.mail import Accepted as Accepted
 from planck.toolkit.clock import SystemClock as SystemClock
 from planck.toolkit.images import foreign_image as foreign_image
 from planck.tools.builtin.search_worker import walk as walk

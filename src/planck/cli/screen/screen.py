@@ -58,13 +58,12 @@ class Screen:
     def __init__(
         self,
         history: History | None = None,
-        settings: Settings | None = None,
         *,
         color: bool = True,
         terminal: tuple[int, int] = (0, 1),
     ) -> None:
         """`terminal`: the descriptors that are read, and painted on."""
-        self.settings = settings or read_settings()
+        self.settings = read_settings()
         self.color = color
         self.completers: list[Completer] = []
         self._console = Console(self, *terminal)

@@ -136,15 +136,13 @@ class Browser:
 class Picker:
     """One of several rows; what is typed narrows them, Enter takes the one that is marked."""
 
-    def __init__(self, title: str, rows: Sequence[str], keys: str = "") -> None:
-        """`keys`: further keys that take the marked row, in words."""
+    def __init__(self, title: str, rows: Sequence[str]) -> None:
         self.title = title
         self.left = False
         self.chosen: int | None = None
         self._rows = rows
         self._words = ""
         self._at = 0
-        self._keys = keys
 
     def press(self, key: str, room: int) -> None:
         found = self._matching()
@@ -176,7 +174,7 @@ class Picker:
             )
         shown = shown or [(("  nothing is like that", "dim"),)]
         shown += [()] * (room - len(shown))
-        footer: Line = ((f"Esc leaves · Enter takes it{self._keys} · ↑↓ choose · type to narrow", "dim"),)
+        footer: Line = (("Esc leaves · Enter takes it · ↑↓ choose · type to narrow", "dim"),)
         search: Line = ((f"> {self._words}", ""),)
         return [cut(((self.title, "bold"),), width), *shown, cut(search, width), cut(footer, width)]
 

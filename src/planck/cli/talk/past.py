@@ -21,10 +21,10 @@ class Prompt(msgspec.Struct, frozen=True):
     """The event before it was said."""
 
 
-async def read_past(session: OpenSession, teller: Teller, most: int = _BLOCKS) -> tuple[Sequence[Block], int]:
+async def read_past(session: OpenSession, teller: Teller) -> tuple[Sequence[Block], int]:
     """The newest blocks of what was recorded before it was opened, and how many events are before them."""
     first = max(session.opened_at - _EVENTS, 0)
-    blocks: deque[Block] = deque(maxlen=most)
+    blocks: deque[Block] = deque(maxlen=_BLOCKS)
     if not session.opened_at:
         return (), 0
     async with aclosing(session.events(after=first)) as events:

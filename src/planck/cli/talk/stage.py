@@ -51,6 +51,6 @@ def say(stage: Shows, text: str, style: str = "") -> None:
     stage.show(Told(tuple(make_lines(text, style)), wraps=True))
 
 
-def say_rows(stage: Shows, rows: Sequence[str], style: str = "") -> None:
+def say_rows(stage: Shows, rows: Sequence[str]) -> None:
     """Rows of a table: each is cut rather than wrapped."""
-    stage.show(Told(tuple(make_line(row, style) for row in rows)))
+    stage.show(Told(tuple(make_line(row) for row in rows)))
