@@ -61,7 +61,7 @@ floors:
 	@test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
 	@$(PYTHON) scripts/floors.py > $(FLOORS)/floors.txt
 	@$(FLOORS)/bin/python scripts/install.py --no-compile -c $(FLOORS)/floors.txt \
-		-e ".[mcp,postgres-dev,sandbox]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
+		-e ".[certificates,mcp,postgres-dev,sandbox]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
 	$(FLOORS)/bin/python -m pytest -q -n 2 --dist worksteal -m "not serial and $(MARKS)" \
 		--ignore tests/store/test_crashes.py tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/tell/test_terminal.py \
 		tests/llm/test_openai_chat.py tests/llm/test_transport.py tests/workspace/test_framing.py tests/scenarios/test_run.py tests/scenarios/test_team.py
