@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from planck.cli.listing import shorten, tabulate
 from planck.cli.place import find_place
-from planck.headless import Figures, Planck, Stats
+from planck.headless import Planck, Stats
 from planck.records import codec
+from planck.records.usage import Figures
 from planck.records.visible import fit_line
 
 
