@@ -71,7 +71,7 @@ _NAMES = {
     "planck.session.evidence": "Evidence",
     "planck.archive.listing": "SessionInfo Summary",
     "planck.session.result": "Exit RunResult make_failure",
-    "planck.archive.stats": "Figures Stats",
+    "planck.archive.stats": "Stats",
     "planck.archive.transcript": "Transcript",
     "planck.session.undo": "FileDiff UndoPlan Selection UndoError",
     "planck.store.roster": "Command NodeRow SessionRow TokenRow",

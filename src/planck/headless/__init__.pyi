@@ -70,7 +70,6 @@ from planck.archive.archive import Archive as Archive
 from planck.archive.archive import SessionDetail as SessionDetail
 from planck.archive.listing import SessionInfo as SessionInfo
 from planck.archive.listing import Summary as Summary
-from planck.archive.stats import Figures as Figures
 from planck.archive.stats import Stats as Stats
 from planck.archive.transcript import Transcript as Transcript
 from planck.client.client import Client as Client

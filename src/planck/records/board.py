@@ -26,7 +26,7 @@ from planck.records.rows import (
     Step,
 )
 from planck.records.tools import ASK, PLAN, SUBJECT, find_subject
-from planck.records.usage import Usage
+from planck.records.usage import Figures, Usage, count_call
 
 TEXT = 500
 """Characters (code points) that a board keeps of any longer text."""
@@ -334,21 +334,15 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
 
 
 def _spend(board: Board, event: Event, data: partial_views.UsageSpent) -> Board:
-    cost, unpriced = data.cost_usd or 0.0, 1 if data.cost_usd is None else 0
     if row := board.agent(event.agent_id):
-        board = _change_row(
-            board,
-            row.id,
-            usage=row.usage + data.usage,
-            cost_usd=row.cost_usd + cost,
-            unpriced=row.unpriced + unpriced,
-        )
-    return replace(
-        board,
-        usage=board.usage + data.usage,
-        cost_usd=board.cost_usd + cost,
-        unpriced=board.unpriced + unpriced,
-    )
+        board = _change_row(board, row.id, **_add_call(row, data))
+    return replace(board, **_add_call(board, data))
+
+
+def _add_call(to: AgentRow | Board, data: partial_views.UsageSpent) -> dict[str, Any]:
+    before = Figures(0, to.usage, to.cost_usd, to.unpriced)
+    after = before + count_call(data.usage, data.cost_usd)
+    return {"usage": after.usage, "cost_usd": after.cost_usd, "unpriced": after.unpriced}
 
 
 def _note_budget(board: Board, event: Event, data: Spending) -> Board:

@@ -10,6 +10,7 @@ from planck.cli.parser import add_shared, positive
 from planck.cli.place import find_place
 from planck.cli.tell.listing import shorten, tabulate
 from planck.records import codec
+from planck.records.usage import Figures
 from planck.records.visible import fit_line
 
 EXAMPLE = "planck stats --days 7"
@@ -47,7 +48,7 @@ def _tell(stats: headless.Stats) -> Iterator[str]:
 _HEAD = ("calls", "in", "out", "cache r/w", "$")
 
 
-def _make_rows(named: Iterable[tuple[str, headless.Figures]]) -> list[tuple[str, ...]]:
+def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:
     return [
         (
             fit_line(name, 40),
