@@ -38,7 +38,7 @@ _NAMES = {
     "planck.headless.feed": "Behind FeedFrame",
     "planck.headless.services.files": "WorkspaceFiles",
     "planck.headless.services.survey": "survey_files write_agents_md",
-    "planck.headless.inbox": "Inbox Pending",
+    "planck.headless.inbox": "Inbox",
     "planck.headless.open_session": "OpenSession",
     "planck.headless.session_setup": "Settings",
     "planck.headless.planck": "Planck",

@@ -100,7 +100,6 @@ from planck.headless.event import encode_frame as encode_frame
 from planck.headless.feed import Behind as Behind
 from planck.headless.feed import FeedFrame as FeedFrame
 from planck.headless.inbox import Inbox as Inbox
-from planck.headless.inbox import Pending as Pending
 from planck.headless.open_session import OpenSession as OpenSession
 from planck.headless.planck import Planck as Planck
 from planck.headless.pool.database import connect_database as connect_database

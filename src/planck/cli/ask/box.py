@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Protocol
 
 import msgspec
 
 from planck.cli.tell.diffs import count_changes, draw_diff, find_diff
 from planck.cli.tell.styled import Line, cut, make_line, make_lines, wrap, wrap_all
+from planck.records.approval import Question
 from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import fit_line
 
@@ -18,36 +18,13 @@ _MAX_PREVIEW = 100
 """Characters of a call's subject in the first line."""
 
 
-class Asked(Protocol):
-    """What a frontend is told of an open question."""
-
-    @property
-    def agent(self) -> str: ...
-    @property
-    def tool(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def adds(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def place(self) -> str: ...
-    @property
-    def preview(self) -> str: ...
-    @property
-    def hidden_lines(self) -> int: ...
-
-
 class Box(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     whole: bool
     """Whether all of the call is in it: what was never seen is not approved."""
 
 
-def draw_box(question: Asked, width: int, at: int = 1, count: int = 1) -> Box:
+def draw_box(question: Question, width: int, at: int = 1, count: int = 1) -> Box:
     """At most `LINES` lines; where the call is longer, its beginning, and `whole` is false."""
     room = max(width - len(_BAR), 18)
     head = cut(_draw_head(question, at, count), width)
@@ -79,7 +56,7 @@ def _fit_facts(facts: list[Line], width: int, rows: int) -> list[Line]:
     return shown
 
 
-def draw_whole(question: Asked, width: int, at: int = 1, count: int = 1) -> list[Line]:
+def draw_whole(question: Question, width: int, at: int = 1, count: int = 1) -> list[Line]:
     """Everything of the question, however long."""
     room = max(width - len(_BAR), 18)
     facts = wrap_all(_list_facts(question), room, " " * _LABEL)
@@ -87,7 +64,7 @@ def draw_whole(question: Asked, width: int, at: int = 1, count: int = 1) -> list
     return [*wrap(_draw_head(question, at, count), width), *_put_bar(lines), draw_keys(question, width)]
 
 
-def draw_keys(question: Asked, width: int) -> Line:
+def draw_keys(question: Question, width: int) -> Line:
     lasting = "s session · a always · " if question.rule else ""
     text = f"╰ y once · {lasting}n no · e no, because … · o all"
     if len(text) > width:
@@ -95,7 +72,7 @@ def draw_keys(question: Asked, width: int) -> Line:
     return cut(((text, "bold"),), width)
 
 
-def list_keys(question: Asked) -> str:
+def list_keys(question: Question) -> str:
     """The keys that answer it; where nothing could last, `s` and `a` are none."""
     return "ysaneo" if question.rule else "yneo"
 
@@ -105,7 +82,7 @@ def count_hidden(lines: int) -> str:
     return f"{lines:,} {'line is' if lines == 1 else 'lines are'} not in this diff"
 
 
-def describe_subject(question: Asked) -> str:
+def describe_subject(question: Question) -> str:
     """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
     diff = find_diff(question.preview)
     if not diff:
@@ -115,7 +92,7 @@ def describe_subject(question: Asked) -> str:
     return f"{question.tool} {path} {count_changes(diff)}"
 
 
-def name_call(question: Asked) -> str:
+def name_call(question: Question) -> str:
     """The same with the command, for where the box is not seen."""
     if question.tool not in COMMAND_TOOLS:
         return describe_subject(question)
@@ -123,13 +100,13 @@ def name_call(question: Asked) -> str:
     return f"{question.tool} {first}{' …' if more else ''}"
 
 
-def _draw_head(question: Asked, at: int, count: int) -> Line:
+def _draw_head(question: Question, at: int, count: int) -> Line:
     number = f"[{at}/{count}] " if count > 1 else ""
     what = fit_line(describe_subject(question), _MAX_PREVIEW)
     return (("▲ ", "yellow"), (f"{number}{fit_line(question.agent)} asks: {what}", "yellow bold"))
 
 
-def _draw_body(question: Asked, width: int) -> Iterator[Line]:
+def _draw_body(question: Question, width: int) -> Iterator[Line]:
     if diff := find_diff(question.preview):
         lines = draw_diff(diff, most=len(diff), indent="")
         if question.hidden_lines:
@@ -142,7 +119,7 @@ def _draw_body(question: Asked, width: int) -> Iterator[Line]:
     return wrap_all(lines, width, "  ")
 
 
-def _list_facts(question: Asked) -> list[Line]:
+def _list_facts(question: Question) -> list[Line]:
     facts: list[Line] = [_fact("adds", question.adds), _fact("why", question.reason)]
     if question.rule:
         who = question.agent.partition(" (")[0]

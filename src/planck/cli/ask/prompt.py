@@ -7,8 +7,8 @@ from planck.cli.ask.box import Box, draw_box, draw_whole, list_keys, name_call
 from planck.cli.screen.screen import Screen
 from planck.cli.tell.blocks import Shows, Told, say
 from planck.cli.tell.styled import Line
-from planck.headless import Inbox, Pending
-from planck.records.approval import Scope
+from planck.headless import Inbox
+from planck.records.approval import Question, Scope
 from planck.records.visible import count_columns, fit_line
 
 _REFUSE = frozenset({"esc", "c-c", "c-d"})
@@ -33,7 +33,7 @@ class ApprovalPrompt:
         self._wider: set[str] = set()
         self._pushed = 0
         self._again = asyncio.Event()
-        self._reason_for: Pending | None = None
+        self._reason_for: Question | None = None
         self._own = False
         self._one = asyncio.Lock()
         """Held while keys are asked for: one question at a time."""
@@ -66,7 +66,7 @@ class ApprovalPrompt:
             return await self._screen.ask(keys)
 
     @property
-    def open(self) -> tuple[Pending, ...]:
+    def open(self) -> tuple[Question, ...]:
         return self._inbox.pending()
 
     async def run(self) -> None:
@@ -163,7 +163,7 @@ class ApprovalPrompt:
         await self._again.wait()
         return 0
 
-    def _press(self, key: str, question: Pending, count: int) -> None:
+    def _press(self, key: str, question: Question, count: int) -> None:
         if key in _REFUSE or key == "n":
             self._reason_for = None
             self._answer(question, allow=False)
@@ -185,7 +185,7 @@ class ApprovalPrompt:
         else:
             self._answer(question, allow=True, key=key)
 
-    def _answer(self, question: Pending, *, allow: bool, key: str = "y", reason: str = "") -> None:
+    def _answer(self, question: Question, *, allow: bool, key: str = "y", reason: str = "") -> None:
         rule = question.wider if question.id in self._wider else ""
         scope = _SCOPES[key] if allow else Scope.ONCE
         failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
@@ -196,7 +196,7 @@ class ApprovalPrompt:
             said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
             say(self._view, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
 
-    def _show(self, question: Pending, count: int) -> None:
+    def _show(self, question: Question, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
         if box.whole:
             self._seen.add(question.id)
@@ -205,12 +205,12 @@ class ApprovalPrompt:
             self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks for {question.tool}")
         self._shown, self._pushed = question.id, 0
 
-    def _show_whole(self, question: Pending, count: int) -> None:
+    def _show_whole(self, question: Question, count: int) -> None:
         self._print(draw_whole(self._with_rule(question), self._screen.width, self._at + 1, count))
         self._seen.add(question.id)
         self._shown, self._pushed = question.id, 0
 
-    def _with_rule(self, question: Pending) -> Pending:
+    def _with_rule(self, question: Question) -> Question:
         import msgspec
 
         if question.id not in self._wider:
