@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
-from planck.headless import Content, Diff, Location, TextContent
+from planck.acp.schema import Content, Diff, Location, TextContent
 from planck.records import codec
 from planck.records.specs import FOREIGN
 from planck.records.visible import fit_line
