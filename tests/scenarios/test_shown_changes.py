@@ -10,6 +10,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from planck.acp.rpc import Peer
+from planck.acp.schema import Diff
 from planck.acp_agent.narrator import Narrator
 from planck.acp_agent.questions import Asker
 from planck.api.shapes import Pending
@@ -17,7 +19,7 @@ from planck.cli.ask.approver import _call_text
 from planck.cli.ask.box import draw_box, draw_whole
 from planck.cli.tell.styled import as_text
 from planck.cli.tell.undo import preview
-from planck.headless import Diff, Peer, Selection
+from planck.headless import Selection
 from planck.records.approval import Question
 from tests.records.test_diffs import SEPARATORS
 from tests.scenarios.test_shown_content import Person, Room, nothing

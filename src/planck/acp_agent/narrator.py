@@ -9,15 +9,7 @@ from typing import Any
 
 import msgspec
 
-from planck.acp_agent.calls import (
-    find_locations,
-    make_absolute,
-    make_diff,
-    make_title,
-    read_arguments,
-    show_text,
-)
-from planck.headless import (
+from planck.acp.schema import (
     AgentMessageChunk,
     AgentState,
     AgentThoughtChunk,
@@ -26,7 +18,6 @@ from planck.headless import (
     Cost,
     Diff,
     ImageContent,
-    LiveText,
     NoticeUpdate,
     PlanEntries,
     PlanEntry,
@@ -41,6 +32,15 @@ from planck.headless import (
     UsageUpdate,
     UserMessageChunk,
 )
+from planck.acp_agent.calls import (
+    find_locations,
+    make_absolute,
+    make_diff,
+    make_title,
+    read_arguments,
+    show_text,
+)
+from planck.headless import LiveText
 from planck.records import codec
 from planck.records import events as facts
 from planck.records.events import Event, view
