@@ -22,8 +22,8 @@ class Terminal:
     that tells what goes on a carriage return, and what has pastes announced.
     """
 
-    def __init__(self, err: TextIO | None = None) -> None:
-        self.out = sys.stdout
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.out = out or sys.stdout
         self.err = err or sys.stderr
         variables = read_environment()
         dumb = variables.get("TERM", "") in ("", "dumb")
