@@ -9,6 +9,7 @@ from pathlib import Path
 import minify
 
 from planck.records import tools
+from planck.records.events import VIEWS, list_types
 from scripts.compile_templates import TemplateError, compile_templates
 from scripts.join_modules import JoinError, join
 
@@ -43,7 +44,7 @@ def make_page() -> dict[str, bytes]:
 def load_modules() -> dict[str, str]:
     """Returns the sources by their paths, ready to be joined."""
     texts = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.js")}
-    texts["tools.js"] = _list_tools()
+    texts |= {"events.js": _list_events(), "tools.js": _list_tools()}
     vendored = _drop_unused(texts.pop(_VENDORED))
     made = {path: _compile(path, text) for path, text in texts.items()}
     return {**made, **_pack_messages(texts["i18n/en.js"], texts["i18n/es.js"]), _VENDORED: vendored}
@@ -60,6 +61,16 @@ def _list_tools() -> str:
         "SUBJECT_OF": {row.name: row.subject for row in tools.TOOLS.values() if row.subject},
         "SHOWN_OF": {row.name: row.shown for row in tools.TOOLS.values() if row.shown != "end"},
     }
+    return _make_module(named)
+
+
+def _list_events() -> str:
+    """The same of types of events: of records/events.py."""
+    unseen = {view.type: view.unseen for view in VIEWS.values() if view.unseen}
+    return _make_module({"NOTED": sorted(list_types("noted")), "UNSHOWN": unseen})
+
+
+def _make_module(named: Mapping[str, object]) -> str:
     return "\n".join(f"export const {name} = {json.dumps(value)};" for name, value in named.items())
 
 
