@@ -63,6 +63,7 @@ def test_a_row_says_what_its_tool_does(made: dict[str, Tool]) -> None:
 def test_a_line_shows_the_subject_of_a_tool_else_the_first_usual_argument() -> None:
     assert find_subject("spawn_agent", {"path": "p", "name": "ada"}) == "ada"
     assert find_subject("glob", {"pattern": "*.py"}) == "*.py"
+    assert find_subject("bash", {"command": "x" * 300}) == "x" * SUBJECT
     assert find_subject("mcp__search", {"query": "x" * 300, "path": 3}) == "x" * SUBJECT
     assert find_subject("mcp__search", {"name": "ada", "path": "p"}) == "p"
     assert [find_subject("bash", args) for args in ({"command": 3}, {}, "make", None)] == [""] * 4
