@@ -12,6 +12,7 @@ from planck.context.skill_tools import Skills, make_skill_tools
 from planck.records.tools import (
     EXTERNAL_TOOLS,
     ORCHESTRATOR_TOOLS,
+    PLAN,
     SUBJECT,
     SUBJECTS,
     TEAM_TOOLS,
@@ -58,6 +59,13 @@ def test_a_row_says_what_its_tool_does(made: dict[str, Tool]) -> None:
         assert ("command" in arguments) is (row.rule == "command"), name
         assert row.rule != "host" or "url" in arguments, name
         assert row.shown != "diff" or row.changes == "files", name
+
+
+def test_a_small_window_loses_the_team_first_and_never_what_work_needs() -> None:
+    ranks = [find_row(name).left_out for name in ("list_team", "web_fetch", PLAN, "list_dir", "glob", "grep")]
+    assert ranks == sorted(set(ranks))
+    assert {find_row(name).left_out for name in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS)} == {ranks[0]}
+    assert [find_row(name).left_out for name in ("read", "write", "edit", "bash")] == [0] * 4
 
 
 def test_a_line_shows_the_subject_of_a_tool_else_the_first_usual_argument() -> None:
