@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from planck.headless import Content, Diff, Location, TextContent
+from planck.acp.schema import Content, Diff, Location, TextContent
 from planck.records import codec
 from planck.records.tools import COMMAND_TOOLS, EXTERNAL_TOOLS, find_row, find_subject
 from planck.records.visible import fit_line

@@ -2,19 +2,12 @@
 
 from pathlib import Path
 
+from planck.acp.methods import PermissionOption, PermissionRequest, PermissionResponse, Selected
+from planck.acp.rpc import Peer
+from planck.acp.schema import CallDetails, Content, Diff
 from planck.acp_agent.calls import find_locations, make_absolute, make_diff, make_title, show_text
 from planck.acp_agent.narrator import Narrator
-from planck.headless import (
-    CallDetails,
-    Content,
-    Diff,
-    Peer,
-    PermissionOption,
-    PermissionRequest,
-    PermissionResponse,
-    Selected,
-    WorkspaceFiles,
-)
+from planck.headless import WorkspaceFiles
 from planck.records.approval import Answer, Question, Scope
 from planck.records.outcome import Err, PlanckError
 from planck.records.tools import find_row

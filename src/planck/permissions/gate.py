@@ -23,7 +23,6 @@ from planck.permissions.question import (
     ask_for_tools,
     cut_preview,
     hide_keys,
-    request_fact,
 )
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
@@ -116,7 +115,7 @@ class Gate:
             session_id=self.approvals.session_id,
             deadline=self.approvals.find_deadline(),
         )
-        await scribe.record(request_fact(question), barrier=True)
+        await scribe.record(question.as_fact(), barrier=True)
         allow = (await self.approvals.ask(question)).allow
         fact = PermissionDecision(
             call_id="",
@@ -284,7 +283,7 @@ class AgentGate:
         )
         # Keys first: half of one, at the edge of what is left out, would not be recognized.
         question = cut_preview(hide_keys(question, ctx.keys))
-        await self._scribe.record(request_fact(question), barrier=True)
+        await self._scribe.record(question.as_fact(), barrier=True)
         return question, verdict.confinement
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:

@@ -1,4 +1,4 @@
-"""The texts of a question to the user, and the question as a fact for the log."""
+"""The question to the user about a call or a server's tools: its texts, and what others may see of it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,7 +11,6 @@ from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
 from planck.records.diffs import cut_middle
-from planck.records.events import PermissionRequest
 from planck.records.ports import Keys, KnownKeys
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
@@ -99,11 +98,6 @@ def cut_preview(question: Question) -> Question:
 def _hide(known: Keys, text: str) -> str:
     safe, rest = known.split_bytes(text.encode(errors="replace"))
     return (safe + rest).decode(errors="replace")
-
-
-def request_fact(question: Question) -> PermissionRequest:
-    fields = PermissionRequest.__struct_fields__
-    return PermissionRequest(**{field: getattr(question, field) for field in fields})
 
 
 def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:

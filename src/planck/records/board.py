@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records import partial_views
-from planck.records.events import USER, Event
+from planck.records.events import USER, Event, PermissionRequest
 from planck.records.rows import (
     AgentRow,
     Counts,
@@ -26,7 +26,7 @@ from planck.records.rows import (
     Step,
 )
 from planck.records.tools import ASK, PLAN, SUBJECT, find_subject
-from planck.records.usage import Usage
+from planck.records.usage import Figures, Usage, count_call
 
 TEXT = 500
 """Characters (code points) that a board keeps of any longer text."""
@@ -334,28 +334,22 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
 
 
 def _spend(board: Board, event: Event, data: partial_views.UsageSpent) -> Board:
-    cost, unpriced = data.cost_usd or 0.0, 1 if data.cost_usd is None else 0
     if row := board.agent(event.agent_id):
-        board = _change_row(
-            board,
-            row.id,
-            usage=row.usage + data.usage,
-            cost_usd=row.cost_usd + cost,
-            unpriced=row.unpriced + unpriced,
-        )
-    return replace(
-        board,
-        usage=board.usage + data.usage,
-        cost_usd=board.cost_usd + cost,
-        unpriced=board.unpriced + unpriced,
-    )
+        board = _change_row(board, row.id, **_add_call(row, data))
+    return replace(board, **_add_call(board, data))
+
+
+def _add_call(to: AgentRow | Board, data: partial_views.UsageSpent) -> dict[str, Any]:
+    before = Figures(0, to.usage, to.cost_usd, to.unpriced)
+    after = before + count_call(data.usage, data.cost_usd)
+    return {"usage": after.usage, "cost_usd": after.cost_usd, "unpriced": after.unpriced}
 
 
 def _note_budget(board: Board, event: Event, data: Spending) -> Board:
     return board if data.limit_usd is None else replace(board, budget=data)
 
 
-def _ask_user(board: Board, event: Event, data: partial_views.Request) -> Board:
+def _ask_user(board: Board, event: Event, data: PermissionRequest) -> Board:
     row = board.agent(event.agent_id)
     board = _count(board, questions=1)
     if row and row.stopping:
@@ -480,7 +474,7 @@ _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "tool_end": _reading(partial_views.ToolEnd, _end_call),
     "usage": _reading(partial_views.UsageSpent, _spend),
     "budget": _reading(Spending, _note_budget),
-    "permission_request": _reading(partial_views.Request, _ask_user),
+    "permission_request": _reading(PermissionRequest, _ask_user),
     "permission_decision": _reading(partial_views.Decision, _hear_user),
     "file_changed": _reading(partial_views.FileChanged, _change_file),
     "compacted": _reading(partial_views.Compacted, _compact),
