@@ -55,14 +55,14 @@ def digest_sources() -> str:
     """Returns what tells, without esbuild, whether the page was made again after a change."""
     files = [_LOCK, *sorted(path for path in SOURCES.rglob("*") if path.suffix in (".js", ".css"))]
     found = [[path.relative_to(ROOT).as_posix(), path.read_text()] for path in files]
-    found += [[name, text] for name, text in _list_known().items()]
+    found += [[name, text] for name, text in list_known().items()]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
 
 
 def load_modules() -> dict[str, str]:
     """Returns the sources by their paths, ready for esbuild."""
     texts = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.js")}
-    texts |= _list_known()
+    texts |= list_known()
     vendored = texts.pop(_VENDORED)
     if vendored.count(_HTM) != 1:
         raise PageError(f"{_VENDORED} is another one, {_HTM!r} is not in it: look what it has now")
@@ -71,7 +71,7 @@ def load_modules() -> dict[str, str]:
     return {**made, **packed, _VENDORED: vendored.replace("fe=", "fe=/*@__PURE__*/", 1)}
 
 
-def _list_known() -> dict[str, str]:
+def list_known() -> dict[str, str]:
     """Returns what the page knows of tools and events by their names, as modules: of records/."""
     rows = tools.TOOLS.values()
     named = {

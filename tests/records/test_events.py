@@ -8,7 +8,7 @@ import pytest
 
 from planck.archive.hiding import HIDINGS, Hiding
 from planck.records.events import DELTAS, VIEWS, View, list_types
-from scripts.make_page import load_modules
+from scripts.make_page import list_known
 
 TRAITS = {name for name, hint in View.__annotations__.items() if name != "type"}
 RECORDED = sorted(VIEWS.keys() - DELTAS)
@@ -37,7 +37,7 @@ def test_of_a_type_that_is_not_known_nothing_is_shown_where_calls_are_hidden() -
 
 
 def test_the_page_has_the_same_traits() -> None:
-    written = re.findall(r"^export \w+ (\w+) = (.*);$", load_modules()["events.js"], re.M)
+    written = re.findall(r"^export \w+ (\w+) = (.*);$", list_known()["events.js"], re.M)
     assert {name: json.loads(value) for name, value in written} == {
         "NOTED": sorted(list_types("noted")),
         "UNSHOWN": {view.type: [*view.unseen] for view in VIEWS.values() if view.unseen},

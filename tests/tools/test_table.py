@@ -21,7 +21,7 @@ from planck.records.tools import (
     find_subject,
 )
 from planck.toolkit.tool import Effect, Tool
-from scripts.make_page import load_modules
+from scripts.make_page import list_known
 from tests.tools.room import Room
 
 EFFECTS = {"files": Effect.FILES, "anything": Effect.COMMAND}
@@ -78,7 +78,7 @@ def test_a_line_shows_the_subject_of_a_tool_else_the_first_usual_argument() -> N
 
 
 def test_the_page_has_the_same_table() -> None:
-    written = re.findall(r"^export \w+ (\w+) = (.*);$", load_modules()["tools.js"], re.M)
+    written = re.findall(r"^export \w+ (\w+) = (.*);$", list_known()["tools.js"], re.M)
     assert {name: json.loads(value) for name, value in written} == {
         "ASK": "ask_agent",
         "PLAN": "update_plan",
