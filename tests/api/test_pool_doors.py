@@ -12,8 +12,8 @@ import pytest
 from planck.api.operations import OPERATIONS, PREFIX, Operation
 from planck.cli.pool.server import find_session
 from planck.headless import Joining, Planck
-from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import SessionOptions
 from planck.store.names import is_valid_name
 from planck.store.postgres.library import PostgresLibrary
 from planck.testing import ScriptedProvider

@@ -11,13 +11,13 @@ from planck.cli.errors import UsageError
 from planck.cli.streams import complain
 from planck.records.messages import Text, UserMessage
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RunOptions
 from planck.records.visible import make_plain
 
 if TYPE_CHECKING:
     from planck.headless import AnswerSchema, Planck, Project, RunResult
 
 _COMMAND = re.compile(r"/([A-Za-z0-9][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
-_AS_IT_IS = ("agent", "append_system_prompt", "effort", "fallback_model")
 
 
 def read_flags(options: argparse.Namespace) -> dict[str, Any]:
@@ -32,21 +32,17 @@ def read_flags(options: argparse.Namespace) -> dict[str, Any]:
     return {"mcpServers": servers}
 
 
-def read_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Returns `settings` for a session; nothing where the command line says nothing of it."""
-    said: dict[str, Any] = {name: getattr(options, name) or "" for name in _AS_IT_IS}
-    said["system_prompt"] = options.system_prompt
-    said |= {name: tuple(getattr(options, name)) for name in ("allowed_tools", "disallowed_tools")}
-    schema: AnswerSchema | None = getattr(options, "schema", None)
+def read_options(options: argparse.Namespace) -> RunOptions:
+    """Returns what the flags say of a session; each has the name of its option, but --permission-mode."""
+    flags = {**vars(options), "mode": options.permission_mode}
+    said = {name: flags.get(name) for name in RunOptions.__struct_fields__}
+    schema: AnswerSchema | None = flags.get("schema")
     if schema:
         said["append_system_prompt"] = "\n\n".join(
             filter(None, (options.append_system_prompt, schema.instructions))
         )
-    if not any(said.values()) and options.system_prompt is None:
-        return {}
-    from planck.headless import Settings
-
-    return {"settings": Settings(**said)}
+    lists: dict[str, Any] = {name: tuple(value) for name, value in said.items() if isinstance(value, list)}
+    return RunOptions(**{name: value for name, value in said.items() if value is not None} | lists)
 
 
 def check_output(options: argparse.Namespace) -> None:

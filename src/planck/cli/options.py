@@ -150,19 +150,24 @@ def _session(parser: argparse.ArgumentParser) -> None:
         const="full",
         help="the same as --permission-mode full: nothing is asked and nothing is confined",
     )
-    _manner(parser)
+    _run_options(parser)
     parser.add_argument("--max-steps", "--max-turns", type=_positive, default=None, metavar="N")
     parser.add_argument(
         "--max-budget-usd", type=_amount, default=None, metavar="X", help="what this run may cost at most"
     )
-    parser.add_argument(
-        "--max-tokens", type=_positive, default=None, metavar="N", help="what it may read and write at most"
-    )
+    _shared_options(parser)
     parser.add_argument("--trust", action="store_true", help=_TRUST)
 
 
-def _manner(parser: argparse.ArgumentParser) -> None:
-    """Adds what one run says of its agent, its tools and its models; `cli/manner` reads it."""
+def _shared_options(parser: argparse.ArgumentParser) -> None:
+    """Adds options of `records/specs.SharedOptions` that `run`, `chat` and `submit` word alike."""
+    parser.add_argument(
+        "--max-tokens", type=_positive, default=None, metavar="N", help="what it may read and write at most"
+    )
+
+
+def _run_options(parser: argparse.ArgumentParser) -> None:
+    """Adds options of `records/specs.RunOptions` that say which agent, tools and models a run has."""
     parser.add_argument("--agent", type=_given, default=None, metavar="NAME", help="talk to this agent file")
     for flag, other, text in (
         ("--allowed-tools", "--allowedTools", "run these without a question: edit,Bash(git log:*)"),

@@ -14,7 +14,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.cli.manner import check_output, check_target, make_input, read_flags, read_settings, write_output
+from planck.cli.manner import check_output, check_target, make_input, read_flags, read_options, write_output
 from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
 from planck.cli.streams import complain, decode_input
@@ -211,7 +211,6 @@ def _check_interrupted(planck_: Planck, resumed: str) -> None:
 
 
 async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
-    settings = limits(options)
     resumed = options.resume
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
@@ -230,30 +229,13 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
             await planck_.model(options.model)  # a mistake is told before there is a copy
         resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
-        session = await planck_.resume(resumed, model=options.model, **settings)
+        session = await planck_.resume(resumed, settings=read_options(options))
         for folder in session.left_out:
             text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
             complain(make_plain(text))
         return session
-    return await planck_.start(
-        options.team or None,
-        model=options.model,
-        name=options.name or "",
-        stored=not getattr(options, "no_session", False),
-        **settings,
-    )
-
-
-def limits(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says of any session that it opens, the first and the ones after it."""
-    return {
-        "mode": options.permission_mode,
-        "max_steps": options.max_steps,
-        "max_budget_usd": options.max_budget_usd,
-        "max_tokens": options.max_tokens,
-        "dry_run": getattr(options, "dry_run", False),
-        **read_settings(options),
-    }
+    stored = not getattr(options, "no_session", False)
+    return await planck_.start(settings=read_options(options), stored=stored)
 
 
 class _Stops:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from planck.cli.options import MODES, _amount, _command, _given, _positive, _subcommand
+from planck.cli.options import MODES, _amount, _command, _given, _positive, _shared_options, _subcommand
 
 
 def add_server(parser: argparse.ArgumentParser, *, json: str = "for programs") -> None:
@@ -37,6 +37,7 @@ def _submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None)
     parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
     parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
+    _shared_options(parser)
     parser.add_argument(
         "--on-loss",
         choices=("continue", "stop"),

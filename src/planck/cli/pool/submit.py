@@ -9,8 +9,9 @@ from planck.cli.output import print_json
 from planck.cli.pool.server import ask
 from planck.headless import Client
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import SharedOptions
 
-_FIELDS = ("repo", "ref", "team", "model", "name", "mode", "max_budget_usd", "max_steps", "on_loss")
+_FIELDS = ("repo", "ref", *SharedOptions.__struct_fields__, "on_loss")
 _ADDRESS = re.compile(r"\w+://|[^/]*@[^/]*:")
 _TRIES = 6
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.OVERLOADED, ErrorKind.TIMEOUT)

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from planck.cli.listing import make_choices, make_rows
-from planck.cli.run import limits
+from planck.cli.manner import read_options
 from planck.cli.talk.past import list_prompts
 from planck.cli.talk.stage import say, say_rows
 from planck.records.visible import fit_line
@@ -15,8 +17,8 @@ _LISTED = 200
 
 
 async def begin_new(talk: "Talk", rest: str) -> None:
-    options = talk.options
-    session = await talk.planck.start(rest or None, model=options.model, **limits(options))
+    options = replace(read_options(talk.options), team=rest, name="")
+    session = await talk.planck.start(settings=options)
     before = talk.session.name
     await talk.change(session)
     talk.greet()
@@ -43,8 +45,7 @@ async def resume(talk: "Talk", rest: str) -> None:
     elif rest in (talk.session.id, talk.session.name):
         say(talk.stage, "that is this session")
         return
-    options = talk.options
-    await talk.change(await talk.planck.resume(rest, **limits(options)))
+    await talk.change(await talk.planck.resume(rest, settings=read_options(talk.options), model=""))
     talk.greet()
     await talk.show_past()
 
@@ -71,7 +72,7 @@ async def list_sessions(talk: "Talk", rest: str) -> None:
 async def fork(talk: "Talk", rest: str) -> None:
     before = talk.session.name
     copied = await talk.planck.archive.fork(talk.session.id, name=rest)
-    await talk.change(await talk.planck.resume(copied.id, **limits(talk.options)))
+    await talk.change(await talk.planck.resume(copied.id, settings=read_options(talk.options), model=""))
     talk.greet()
     say(talk.stage, f"a copy of {before}, which stays as it is: /resume {before}", "dim")
 
