@@ -122,8 +122,9 @@ async def test_the_hops_of_a_resume_are_those_of_the_page(tmp_path: Path) -> Non
 
 
 async def test_few_calls_point_upward_and_few_files_take_part_in_one_command(tmp_path: Path) -> None:
-    trace = Trace()
-    await run_traced(open_planck(tmp_path, BASH), trace, mode="full")
+    # What a process looks up only once is known after the first run, so that no other test has a say in this.
+    for trace in (Trace(), Trace()):
+        await run_traced(open_planck(tmp_path, BASH), trace, mode="full")
     assert len(trace.upward) <= 9, sorted(trace.upward)
     assert len(trace.files) <= 52, sorted(trace.files)
 
