@@ -10,7 +10,7 @@ from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
-from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
+from planck.headless.hooks.hooks import Hooked, HookedPermit, HookObjection, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.authority import effective_authority
@@ -179,7 +179,13 @@ class SessionWiring:
             base = sys.intern(compose_base(spec, self._others(spec), self._place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
-        gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
+        gate = AgentGate(
+            plan.gate,
+            self._lineage(spec),
+            effective_authority(spec, plan.ceiling),
+            scribe,
+            objection=HookObjection(self.hooks, spec.name),
+        )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
