@@ -2,16 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
+import pytest
 
-from planck.cli.manner import read_options as read_flags
-from planck.cli.options import OPTIONS
+from planck.cli.commands.run import add_options
 from planck.cli.parser import Parser
-from planck.headless import Joining
+from planck.cli.session import read_options as read_flags
+from planck.headless import Joining, Planck
 from planck.records import codec
-from planck.records.specs import RunKeywords, RunOptions, SharedOptions
+from planck.records.events import SessionStarted, view
+from planck.records.outcome import PlanckError
+from planck.records.specs import RunOptions, SharedOptions
+from planck.testing import ScriptedProvider
 from tests.api.bench import Served, serving
 from tests.api.test_reopening import read_options
 from tests.command import Bench
@@ -63,17 +67,27 @@ def test_the_tables_of_this_test_have_every_option() -> None:
 
 def test_every_option_is_a_flag_of_run() -> None:
     parser = Parser()
-    OPTIONS["run"](parser)
+    add_options(parser)
     read = read_flags(parser.parse_args(make_flags({**EVERYWHERE, **HERE})))
     assert read == RunOptions(**EVERYWHERE, **HERE)
     assert read_flags(parser.parse_args([])) == RunOptions()
 
 
-def test_the_keywords_of_the_library_are_options_with_their_types() -> None:
-    options = get_type_hints(RunOptions)
-    keywords = get_type_hints(RunKeywords)
-    assert keywords == {name: options[name] for name in keywords}
-    assert {*EVERYWHERE, "dry_run"} - {*keywords} == {"team", "name"}  # a resumed session has both
+async def test_a_keyword_of_the_library_replaces_what_its_settings_say(tmp_path: Path) -> None:
+    model = ScriptedProvider(lambda request: "yes")
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    async with Planck(home, work, environ={}, providers={"local": model}) as planck:
+        settings = RunOptions(**{**EVERYWHERE, "team": ""})
+        session = await planck.start(settings=settings, mode="ask", max_steps=9)
+        (started,) = [view(event) for event in session.recorded() if event.type == SessionStarted.type]
+        assert isinstance(started, SessionStarted)
+        assert started.options is not None
+        kept = started.options
+        assert (kept.mode, kept.max_steps, kept.budget, kept.max_tokens) == ("ask", 9, 2.5, 9_000)
+        for nothing in (0, -1):
+            with pytest.raises(PlanckError, match="max_steps"):
+                await planck.start(settings=settings, max_steps=nothing)
 
 
 def make_team(folder: Path) -> None:

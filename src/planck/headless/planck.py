@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,16 +27,8 @@ from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import (
-    EVERY_TOOL,
-    ORCHESTRATOR_TOOLS,
-    TEAM_TOOLS,
-    AgentKind,
-    AgentSpec,
-    ModelSpec,
-    RunKeywords,
-    RunOptions,
-)
+from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.logs import HeldSession, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Session, resume_session, start_session
@@ -248,19 +240,23 @@ class Planck:
         self,
         team: str | None = None,
         *,
+        model: str = "",
         name: str = "",
+        mode: Mode | str | None = None,
+        max_steps: int | None = None,
+        max_budget_usd: float | None = None,
+        max_tokens: int | None = None,
+        dry_run: bool = False,
         stored: bool = True,
         tools: Sequence[Tool] = (),
         settings: RunOptions = _NOTHING_SAID,
         request: RequestKey | None = None,
         id: str = "",
-        **keywords: Unpack[RunKeywords],
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
-        `settings` are of this run alone; the keywords `model`, `mode`, `max_steps`, `max_budget_usd`,
-        `max_tokens` and `dry_run` replace what it says of them.
+        `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
         """
         self._check_open()
@@ -272,8 +268,16 @@ class Planck:
 
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
-        said = {"team": team or settings.team, "name": name or settings.name}
-        options = replace(settings, **said, **keywords)
+        options = settings.add(
+            team=team,
+            model=model,
+            name=name,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+        )
         plan = SessionSetup(self._runtime, id, self._spills(id), options, tools=tools, stored=stored)
         lead, *others = await self._choose_members(plan)
         specs = plan.authorise([plan.change_lead(lead), *others])
@@ -299,14 +303,18 @@ class Planck:
         self,
         id_or_name: str,
         *,
+        mode: Mode | str | None = None,
+        max_steps: int | None = None,
+        max_budget_usd: float | None = None,
+        max_tokens: int | None = None,
+        dry_run: bool = False,
+        model: str = "",
         tools: Sequence[Tool] = (),
         settings: RunOptions = _NOTHING_SAID,
-        **keywords: Unpack[RunKeywords],
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        With a model, its orchestrator goes on with that one. `tools`, `settings` and the keywords as in
-        `start`: no log holds a function.
+        With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
         """
         self._check_open()
         self.project.check_place()
@@ -317,7 +325,14 @@ class Planck:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
-            options = replace(settings, **keywords)
+            options = settings.add(
+                mode=mode,
+                max_steps=max_steps,
+                max_budget_usd=max_budget_usd,
+                max_tokens=max_tokens,
+                dry_run=dry_run,
+                model=model,
+            )
             plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options, tools=tools)
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from planck.headless.planck import Planck
+from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import RunKeywords
+from planck.records.specs import RunOptions
 from planck.session.result import RunResult
 from planck.toolkit.tool import Tool
 
@@ -18,18 +19,21 @@ def run(
     workspace: Path | str | None = None,
     home: Path | str | None = None,
     team: str | None = None,
+    model: str = "",
+    mode: Mode | str | None = None,
     name: str = "",
     resume: str = "",
     timeout: float | None = None,
+    max_steps: int | None = None,
+    max_budget_usd: float | None = None,
+    max_tokens: int | None = None,
     stored: bool = True,
     trust: bool = False,
     flags: Mapping[str, Any] | None = None,
     tools: Sequence[Tool] = (),
-    **keywords: Unpack[RunKeywords],
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
-    `keywords` are those of `Planck.start`: `model`, `mode`, `max_steps`, `max_budget_usd`, `max_tokens`.
     `resume` goes on with a stored session, whose team and name are what they are: it takes neither.
     Inside a running event loop use `Planck` itself.
     """
@@ -42,12 +46,22 @@ def run(
             "leave that out, or start a new session without resume",
         )
 
+    options = RunOptions(
+        team=team or "",
+        model=model,
+        name=name,
+        mode=mode,
+        max_steps=max_steps,
+        max_budget_usd=max_budget_usd,
+        max_tokens=max_tokens,
+    )
+
     async def go() -> RunResult:
         async with Planck(home, workspace, trust=trust, flags=flags) as planck:
             if resume:
-                session = await planck.resume(resume, tools=tools, **keywords)
+                session = await planck.resume(resume, settings=options, tools=tools)
             else:
-                session = await planck.start(team, name=name, stored=stored, tools=tools, **keywords)
+                session = await planck.start(settings=options, stored=stored, tools=tools)
             return await session.run(prompt, timeout=timeout)
 
     return asyncio.run(go())

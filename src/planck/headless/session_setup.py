@@ -29,15 +29,8 @@ from planck.records.amounts import Allowance
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.specs import (
-    ORCHESTRATOR_TOOLS,
-    RECORDED,
-    TEAM_TOOLS,
-    AgentSpec,
-    ModelSpec,
-    RunOptions,
-    SessionOptions,
-)
+from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 from planck.workspace.process.containment import bash

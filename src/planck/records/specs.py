@@ -1,6 +1,6 @@
 """What an agent, a tool and a model are, before anything runs."""
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -43,10 +43,6 @@ class ModelSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 Role = Literal["orchestrator", "worker"]
 
-TEAM_TOOLS = ("ask_agent", "delegate_task", "send_response", "list_team")
-"""What every agent of a team has."""
-ORCHESTRATOR_TOOLS = ("spawn_agent", "destroy_agent", "interrupt_agent", "list_models")
-"""Never granted: who leads is decided by role, not by holding a tool."""
 EVERY_TOOL = "*"
 """Among the tools of a spec: all there are, also those that come later."""
 
@@ -205,16 +201,10 @@ class RunOptions(SharedOptions, frozen=True, kw_only=True):
     disallowed_tools: tuple[str, ...] = ()
     """A name alone: no agent has the tool. With a pattern: such a call is denied."""
 
-
-class RunKeywords(TypedDict, total=False):
-    """The options that are keywords of `Planck.start`, `Planck.resume` and `planck.run`."""
-
-    model: str
-    mode: str | None
-    max_steps: int | None
-    max_budget_usd: float | None
-    max_tokens: int | None
-    dry_run: bool
+    def add(self, **said: Any) -> "RunOptions":
+        """Returns them with what is said besides; None, False and an empty text say nothing."""
+        given = {name: one for name, one in said.items() if one is not False and one not in (None, "")}
+        return msgspec.structs.replace(self, **given)
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
