@@ -196,10 +196,8 @@ def _name_platform() -> str:
 
 def read_allowance(options: RunOptions) -> Allowance | None:
     """Returns what one run may take; raises `invalid_args` for an amount that is none."""
-    said = {"usd": options.max_budget_usd, "tokens": options.max_tokens}
-    given = {unit: value for unit, value in said.items() if value is not None}
     try:
-        return msgspec.convert(given, Allowance) if given else None
+        return msgspec.convert(options.budget, Allowance) if options.budget else None
     except msgspec.ValidationError as failure:
         names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
         raise ConfigError(

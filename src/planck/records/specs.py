@@ -201,6 +201,12 @@ class RunOptions(SharedOptions, frozen=True, kw_only=True):
     disallowed_tools: tuple[str, ...] = ()
     """A name alone: no agent has the tool. With a pattern: such a call is denied."""
 
+    @property
+    def budget(self) -> dict[str, float]:
+        """What the run may take, by the units of an `Allowance`."""
+        said = {"usd": self.max_budget_usd, "tokens": self.max_tokens}
+        return {unit: value for unit, value in said.items() if value is not None}
+
     def add(self, **said: Any) -> "RunOptions":
         """Returns them with what is said besides; None, False and an empty text say nothing."""
         given = {name: one for name, one in said.items() if one is not False and one not in (None, "")}

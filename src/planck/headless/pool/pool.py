@@ -296,12 +296,11 @@ class Pool:
     def _find_budget(self, options: RunOptions) -> dict[str, Any]:
         """What was handed in has it as a whole, over all nodes that open it: a run's own would begin anew
         with each of them. Never more than the user's own of this node."""
-        said = {"usd": options.max_budget_usd, "tokens": options.max_tokens}
-        given = {unit: value for unit, value in said.items() if value is not None}
-        if not given:
+        if not options.budget:
             return {}
         own: dict[str, Any] = msgspec.to_builtins(self._planck.config.budget) or {}
-        return {"budget": own | {unit: min(value, own.get(unit) or value) for unit, value in given.items()}}
+        most = {unit: min(value, own.get(unit) or value) for unit, value in options.budget.items()}
+        return {"budget": {**own, **most}}
 
     async def find_row(self, id: str) -> SessionRow | None:
         """Returns what the pool knows of a session, by its id alone."""
