@@ -11,7 +11,7 @@ import msgspec
 from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.messages import AssistantMessage, Image, Message
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Usage
 
 
@@ -93,32 +93,6 @@ class RequestKey(msgspec.Struct, frozen=True):
     key: str
     digest: str
     """Of what it asked for: the same key with another one is a mistake."""
-
-
-class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What holds for a session while one process runs it: with it, what was decided can be decided again."""
-
-    mode: str
-    max_steps: int
-    dry_run: bool
-    budget: float | None
-    """In USD, of this run."""
-    limits: dict[str, Any]
-    """By their names in the configuration; a map, because other versions know other limits."""
-    rules: str
-    """Digest of the rules in force, in their order."""
-    sandbox: str
-    """What confines its commands, as installed: that it really does is tried before the first of them."""
-    catalog: str
-    """The day of the snapshot that windows and prices come from."""
-    person: bool | None = None
-    """Whether somebody could be asked; not known of older logs."""
-    added: tuple[str, ...] = ()
-    """Folders beside the workspace that its agents may work in."""
-    max_tokens: int | None = None
-    """What this run may read and write; None: nothing was said."""
-    session_budget: dict[str, float] = {}
-    """By unit, what the configuration gives the session over all its runs."""
 
 
 class SessionStarted(View, frozen=True, kw_only=True):

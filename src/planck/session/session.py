@@ -15,7 +15,6 @@ from planck.records.events import (
     FileChanged,
     ModeChanged,
     Rewound,
-    SessionOptions,
     SessionResumed,
     SessionStarted,
     ToolEnd,
@@ -26,7 +25,7 @@ from planck.records.events import (
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, SessionOptions
 from planck.session.bus import Reader
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, Store, StoreError
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 class Session:
     """A team, its journal and its log, which end together."""
 
-    def __init__(self, log: SessionLog, team: Team) -> None:
+    def __init__(self, log: SessionLog, team: Team, before: SessionOptions | None = None) -> None:
+        """`before`: what held when it was run last; None for a new one, and for an old log."""
         self.id = log.id
         self._log = log
         self.team = team
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
-        self.before: SessionOptions | None = None
-        """What held when it was run last; None for a new one, and for an old log."""
+        self.before = before
         self.store = log.store
         self.journal = log.journal
 
@@ -130,9 +129,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living)
-    session = Session(log, team)
-    session.before = before
-    return session
+    return Session(log, team, before)
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:

@@ -8,11 +8,10 @@ import re
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import MODES, add_server, amount, given, positive
+from planck.cli.parser import MODES, add_server, add_shared_options, amount, given, positive
 from planck.cli.server import open_client
 from planck.records.outcome import ErrorKind, PlanckError
 
-_FIELDS = ("repo", "ref", "team", "model", "name", "mode", "max_budget_usd", "max_steps", "on_loss")
 _ADDRESS = re.compile(r"\w+://|[^/]*@[^/]*:")
 _TRIES = 6
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.OVERLOADED, ErrorKind.TIMEOUT)
@@ -42,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None)
     parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X")
     parser.add_argument("--max-steps", type=positive, default=None, metavar="N")
+    add_shared_options(parser)
     parser.add_argument(
         "--on-loss",
         choices=("continue", "stop"),
@@ -68,11 +68,14 @@ async def _send(client: headless.Client, options: argparse.Namespace) -> dict[st
     """Sends it again when no answer came, under one key: it is one session however often that is."""
     import asyncio
 
+    from planck.records.specs import SharedOptions
+
     key = options.key or os.urandom(16).hex()
     given = vars(options)
-    body = {field: given[field] for field in _FIELDS if given[field] not in ("", None)}
+    fields = ("repo", "ref", *SharedOptions.__struct_fields__, "on_loss")
+    body = {field: given[field] for field in fields if given[field] not in ("", None)}
     if not _ADDRESS.match(given["repo"]) and os.path.isdir(given["repo"]):
-        body["repo"] = os.path.abspath(given["repo"])  # a path of whoever types it
+        body["repo"] = os.path.abspath(given["repo"])  # a path of the person who types it
     body |= {"prompt": options.prompt, "need": options.need}
     for again in range(_TRIES):
         try:
