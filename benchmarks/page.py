@@ -143,7 +143,7 @@ async def _follow(page: Any, ready: Any) -> None:
 
 @asynccontextmanager
 async def _serving(home: Path, work: Path) -> AsyncGenerator[Any, None]:
-    from planck.api.serve import Settings, serve
+    from planck.api.serve import ServerConfig, serve
 
     home.mkdir(exist_ok=True)
     providers = {"local": {"type": "openai", "base_url": "http://127.0.0.1:9"}}
@@ -151,7 +151,7 @@ async def _serving(home: Path, work: Path) -> AsyncGenerator[Any, None]:
     inbox = Inbox()
     planck = Planck(home, work, environ={}, providers={"local": _Steady()}, approver=inbox)
     ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    running = asyncio.ensure_future(serve(planck, inbox, Settings(port=0), ready.set_result))
+    running = asyncio.ensure_future(serve(planck, inbox, ServerConfig(port=0), ready.set_result))
     try:
         yield await ready
     finally:

@@ -246,7 +246,7 @@ def _resident(pid: int) -> int:
 
 
 def serve_planck(folder: str) -> None:
-    from planck.api.serve import Ready, Settings, serve
+    from planck.api.serve import Ready, ServerConfig, serve
     from planck.headless import Inbox, Planck
     from planck.llm.provider import Item, Request
     from planck.records.events import TextDelta
@@ -277,7 +277,7 @@ def serve_planck(folder: str) -> None:
     def announce(ready: Ready) -> None:
         print(json.dumps({"url": ready.url, "token_file": ready.token_file, "pid": os.getpid()}), flush=True)
 
-    asyncio.run(serve(planck, inbox, Settings(port=0, requests_per_second=1_000_000), announce))
+    asyncio.run(serve(planck, inbox, ServerConfig(port=0, requests_per_second=1_000_000), announce))
 
 
 def serve_bare(folder: str) -> None:

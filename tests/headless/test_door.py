@@ -17,8 +17,14 @@ LISTED: list[str] = getattr(headless, "__all__")  # noqa: B009 - checkers see th
 
 def imported(path: Path) -> set[str]:
     """The names that a file takes from the door."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-    return {alias.name for node in nodes if node.module == "planck.headless" for alias in node.names}
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "planck.headless"]
+    used = [node for node in nodes if isinstance(node, ast.Attribute) and _is_door(node.value)]
+    return {alias.name for node in froms for alias in node.names} | {node.attr for node in used}
+
+
+def _is_door(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "headless"
 
 
 def test_every_name_is_a_class_or_a_function_that_its_home_calls_so() -> None:

@@ -41,7 +41,7 @@ class Endless:
         while True:
             leave = await pace.enter("m", 0)
             self._sent.append(asyncio.get_running_loop().time())
-            leave.end()
+            leave.finish()
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -106,7 +106,7 @@ def test_tokens_of_a_minute_are_counted_when_they_are_known() -> None:
             leave = await pace.enter("m", 100)
             sent.append(round(loop.time() - begin))
             leave.count(500)
-            leave.end()
+            leave.finish()
         return sent
 
     assert run_virtual(run()) == [0, 30, 60, 90]
@@ -122,7 +122,7 @@ def test_no_more_requests_are_on_their_way_than_the_limit_and_a_cancelled_one_fr
         third.cancel()
         await asyncio.wait({third})
         fourth = asyncio.ensure_future(pace.enter("m", 0))
-        one.end()
+        one.finish()
         await asyncio.wait_for(fourth, 1)
 
     run_virtual(run())

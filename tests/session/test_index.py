@@ -1,5 +1,7 @@
 """Sessions of one folder that many processes make, name and remove, and some die while they do."""
 
+import fcntl
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from planck import Planck, PlanckError
+from planck.testing.scripted import ScriptedProvider
 from tests.forks import make_folder, run_script
 
 SCRIPT = Path(__file__).with_name("churn.py")
@@ -42,6 +46,43 @@ def test_names_stay_one_while_processes_start_rename_fork_and_delete(folder: Pat
 @pytest.mark.soak
 def test_names_stay_one_through_much_more_of_it(folder: Path, seed: int) -> None:
     run("churn", 2000, folder, seed + 1)
+
+
+async def test_the_links_of_names_change_only_while_the_names_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another process could take a free name between the look at a link and the removal of it."""
+    (tmp_path / "work").mkdir()
+    changed: list[str] = []
+    remove = os.unlink
+
+    def watch(path: str | Path) -> None:
+        if "/index/" not in str(path):
+            return remove(path)
+        changed.append(Path(path).name)
+        folder = os.open(tmp_path / "home" / "sessions", os.O_RDONLY)
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(folder)
+        remove(path)
+
+    monkeypatch.setattr("planck.store.sqlite.index.os.unlink", watch)
+    providers = {"double": ScriptedProvider([])}
+    async with Planck(home=tmp_path / "home", workspace=tmp_path / "work", providers=providers) as planck:
+        session = await planck.start(model="double/m", name="first")
+        for name in ("second", "third"):
+            await session.rename(name)
+        await session.aclose()
+        fork = await planck.archive.fork("third", name="fourth")
+        await planck.archive.rename(fork.id, "fifth")
+        planck.archive.delete("fifth")
+        planck.archive.delete("third")
+        with pytest.raises(PlanckError):
+            await planck.start(model="double/m", name="sixth", team="none")
+    gone = {name.rpartition(".")[2] for name in changed if name.startswith("n.")}
+    assert gone >= {"first", "second", "third", "fourth", "fifth"}
 
 
 def test_nothing_waits_for_the_disk_and_no_file_is_made_on_the_loop(folder: Path, seed: int) -> None:

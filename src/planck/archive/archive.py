@@ -36,7 +36,7 @@ from planck.records.events import (
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.redact import Redactor
 from planck.records.rows import AgentRow
-from planck.records.usage import Spent, Usage
+from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
@@ -391,7 +391,7 @@ def _make_detail(read: "_Read") -> SessionDetail:
         info=read.info,
         agents=[_describe_agent(row, read.board, alive) for row in read.board.agents],
         usage=read.board.usage,
-        spent=[*read.spent.values()],
+        spent=read.costs.rows,
         last_text=read.last_text,
     )
 
@@ -401,28 +401,24 @@ class _Read(msgspec.Struct, frozen=True):
 
     board: Board
     info: SessionInfo
-    spent: dict[tuple[str, str], Spent]
+    costs: Costs
     last_text: str
 
 
 def _read_log(store: SqliteReader) -> _Read:
     fold, text, problem = Summary(), "", ""
-    spent: dict[tuple[str, str], Spent] = {}
+    costs = Costs()
     try:
         for event in store.read():
             fold.add(event)
             if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
                 text = end.text or text
             elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
-                key = (event.agent_id or "", used.model)
-                row = fold.board.agent(event.agent_id)
-                before = spent.get(key) or Spent(
-                    agent_id=key[0], agent=row.name if row else key[0], model=used.model
-                )
-                spent[key] = before.add(used.usage, used.cost_usd)
+                costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd)
     except StoreError as e:
         problem = str(e)
-    return _Read(fold.board, describe_log(store, fold, problem), spent, text)
+    costs.names |= {row.id: row.name for row in fold.board.agents}
+    return _Read(fold.board, describe_log(store, fold, problem), costs, text)
 
 
 def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:

@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from planck.archive.archive import SessionDetail as SessionDetail
     from planck.archive.listing import SessionInfo as SessionInfo
     from planck.archive.listing import Summary as Summary
-    from planck.archive.stats import Figures as Figures
     from planck.archive.stats import Stats as Stats
     from planck.archive.transcript import Transcript as Transcript
     from planck.client.client import Client as Client
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
     from planck.headless.event import SessionEvent as SessionEvent
     from planck.headless.event import encode_frame as encode_frame
     from planck.headless.feed import Behind as Behind
-    from planck.headless.feed import FeedClient as FeedClient
     from planck.headless.feed import FeedFrame as FeedFrame
     from planck.headless.inbox import Inbox as Inbox
-    from planck.headless.inbox import Pending as Pending
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.pool.database import connect_database as connect_database
@@ -106,7 +103,6 @@ if TYPE_CHECKING:
     from planck.store.roster import SessionRow as SessionRow
     from planck.store.roster import TokenRow as TokenRow
     from planck.store.store import SessionError as SessionError
-    from planck.team.mail import Accepted as Accepted
     from planck.toolkit.clock import SystemClock as SystemClock
     from planck.toolkit.images import image_from_base64 as image_from_base64
     from planck.tools.builtin.search_worker import walk as walk

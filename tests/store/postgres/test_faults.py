@@ -399,7 +399,7 @@ async def test_only_the_missing_tail_is_pulled(bench: Bench) -> None:
     await there.aclose()
     # What this machine has already is not asked for again, so nobody misses it here.
     back = bench.library()
-    path = await asyncio.to_thread(back.fetch, "abc")
+    path = await asyncio.to_thread(back.path_of, "abc")
     run_sql(bench.url, "UPDATE events SET bytes = 'gone' WHERE seq < 2000")
     again = await bench.library().open("abc")
     assert (again.head, again.path) == (2501, path)

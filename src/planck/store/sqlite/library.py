@@ -103,9 +103,13 @@ class FileLibrary:
         except OSError as problem:
             raise self._refuse(problem) from None
 
-    def forget(self, path: Path) -> None:
-        """Leaves nothing here of a log that is gone, or of a name that it had."""
-        self._index.forget(path, name_in(path))
+    def forget(self, path: Path, name: str = "") -> None:
+        """Leaves nothing here of a log that is gone, or of a name that it had.
+
+        The names are held: else the link that was looked at could be another session's when it is removed.
+        """
+        with self.hold_names():
+            self._index.forget(path, name or name_in(path))
 
     @contextmanager
     def hold_names(self) -> Iterator[None]:
@@ -154,7 +158,7 @@ class FileLibrary:
     def _break_promise(self, name: str, path: Path | None) -> None:
         self.promised.discard(name)
         if path and name != name_in(path):
-            self._index.forget(path, name)
+            self.forget(path, name)
 
     def _move(self, store: SqliteStore, id: str, name: str) -> None:
         """Gives a log that was closed just now the file that its name finds."""
@@ -163,7 +167,7 @@ class FileLibrary:
             with self.hold_names():
                 move_log(old, new)
                 self.note(new)
-                self.forget(old)
+                self._index.forget(old, name_in(old))
             store.path = new  # whoever watched the session may still read it to its end
         except StoreError as failure:
             log.warning("%s keeps its old file name for now: %s", name, failure)
@@ -254,9 +258,11 @@ class FileLibrary:
             if isinstance(store, SqliteStore):
                 store.change_meta({"name": new})
         except BaseException:
-            self._break_promise(new, path)
+            await finish_blocking(self._break_promise, new, path)
             raise
-        self._break_promise(old, path)
+        if path and old != name_in(path):  # else it is the file's name until it moves
+            await finish_blocking(self._break_promise, old, path)
+        self.promised.discard(old)
 
     async def close(self, store: Store, id: str, name: str) -> None:
         """A file whose log has another name by now is moved, now or when it is closed again."""
@@ -356,7 +362,7 @@ class FileLibrary:
         if not is_left_behind(path):
             return False
         remove_log(path)
-        self.forget(path)
+        self._index.forget(path, name_in(path))
         return True
 
     def _find_id(self, id: str) -> list[Path]:
