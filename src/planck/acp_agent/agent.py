@@ -18,6 +18,7 @@ from planck.headless import (
     AgentCapabilities,
     AuthenticateRequest,
     AuthMethod,
+    Duplex,
     Implementation,
     InitializeRequest,
     InitializeResponse,
@@ -64,8 +65,8 @@ class RequestRefused(PlanckError):
 class AcpAgent:
     """The handler of one client's messages; it owns the client's sessions until `aclose`."""
 
-    def __init__(self, defaults: Defaults) -> None:
-        self.peer: Peer
+    def __init__(self, defaults: Defaults, stream: Duplex) -> None:
+        self.peer = Peer(stream, self)
         self._defaults = defaults
         self._client = InitializeRequest(protocol_version=1)
         self._open: dict[str, Conversation] = {}
@@ -261,7 +262,6 @@ class AcpAgent:
                 raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
-                opened.begun = True
             await opened.begin(replay=replay)
             return opened
 
@@ -298,14 +298,13 @@ class AcpAgent:
                 notices=bool(offered and offered.notices is not None),
                 compaction=bool(offered and offered.compaction is not None),
             )
-            conversation = Conversation(planck, session, self.peer, asker, offers)
+            conversation = Conversation(planck, session, self.peer, asker, offers, start)
         except BaseException as failure:
             await planck.__aexit__(None, None, None)
             if isinstance(failure, PlanckError) and failure.err.details.get("no_model"):
                 why = f"{failure.err.message} ({_HOW})"
                 raise RequestRefused(ErrorKind.NOT_AUTHENTICATED, why) from None
             raise
-        conversation.start = start
         self._open[conversation.id] = conversation
         return conversation
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 from planck.acp_agent import settings
 from planck.acp_agent.beginning import Beginning
@@ -30,7 +29,6 @@ from planck.headless import (
     SessionModes,
     SessionNotification,
     TokenUsage,
-    WorkspaceFiles,
 )
 from planck.records import codec
 from planck.records.events import Event, TurnStatus
@@ -53,13 +51,19 @@ class Conversation:
     """Owns its `Planck`, its open session and the task that follows it; `aclose` ends all three."""
 
     def __init__(
-        self, planck: Planck, session: OpenSession, peer: Peer, asker: Asker, offers: Offers
+        self,
+        planck: Planck,
+        session: OpenSession,
+        peer: Peer,
+        asker: Asker,
+        offers: Offers,
+        start: Beginning | None,
     ) -> None:
+        """`start`: how it was begun; None: it was loaded."""
         self.planck = planck
         self.session = session
-        self.start: Beginning | None = None
-        """How it was begun; None: it was loaded."""
-        self.begun = False
+        self.start = start
+        self.begun = start is None
         """Whether somebody has said something in it."""
         self._peer = peer
         self._asker = asker
@@ -72,7 +76,6 @@ class Conversation:
         self._moved = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._compacting: asyncio.Task[object] | None = None
-        asker.files, asker.workspace = WorkspaceFiles(planck.project), Path(planck.workspace)
         self._narrator = self._make_narrator()
 
     @property
@@ -248,7 +251,7 @@ class Conversation:
 
     def _make_narrator(self) -> Narrator:
         narrator = Narrator(self.id, str(self.planck.workspace), self._offers)
-        self._asker.narrator = narrator
+        self._asker.follow(narrator, self.planck.project)
         return narrator
 
     async def _stop_following(self) -> None:

@@ -12,6 +12,7 @@ from planck.headless import (
     PermissionOption,
     PermissionRequest,
     PermissionResponse,
+    Project,
     Selected,
     WorkspaceFiles,
 )
@@ -32,6 +33,12 @@ class Asker:
         self.narrator: Narrator | None = None
         self.files: WorkspaceFiles | None = None
         self.workspace = Path()
+
+    def follow(self, narrator: Narrator, project: Project) -> None:
+        """Shows questions with what the session does from here on; it was opened with this asker."""
+        self.narrator = narrator
+        self.files = WorkspaceFiles(project)
+        self.workspace = Path(project.workspace)
 
     async def decide(self, question: Question) -> Answer:
         refused = Answer(question.id, question.digest, False)

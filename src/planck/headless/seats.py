@@ -33,16 +33,25 @@ _RETRIES_BEFORE_FALLBACK = 1
 
 class Seats:
     def __init__(
-        self, providers: Providers, peers: Peers, notes: Notes, scribe: Scribe, *, wait_s: int = 0
+        self,
+        providers: Providers,
+        peers: Peers,
+        notes: Notes,
+        scribe: Scribe,
+        *,
+        wait_s: int = 0,
+        fallback: ModelSpec | None = None,
     ) -> None:
-        """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken."""
+        """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken.
+
+        `fallback` answers for a model that can't.
+        """
         self._providers = providers
         self._peers = peers
         self._notes = notes
         self._scribe = scribe
         self._wait_s = wait_s
-        self.fallback: ModelSpec | None = None
-        """Who answers for a model that can't."""
+        self.fallback = fallback
 
     def seat_for(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""

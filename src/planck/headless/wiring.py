@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -92,12 +93,17 @@ class SessionWiring:
             limits=runtime.project.config.limits,
             build=self.build,
             accounts=plan.accounts,
+            hear_end=self._forget,
         )
-        self.team.hear_end = self._forget
-        wait_s = runtime.project.config.limits.wait_s
-        self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
-        if options.settings.fallback_model:
-            self.seats.fallback = runtime.providers.resolve(options.settings.fallback_model)
+        fallback = options.settings.fallback_model
+        self.seats = Seats(
+            runtime.providers,
+            runtime.peers,
+            Briefing(self.team),
+            scribe,
+            wait_s=runtime.project.config.limits.wait_s,
+            fallback=runtime.providers.resolve(fallback) if fallback else None,
+        )
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -173,10 +179,17 @@ class SessionWiring:
             base = sys.intern(compose_base(spec, self._others(spec), self._place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
-        gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
+        gate = AgentGate(
+            plan.gate,
+            self._lineage(spec),
+            effective_authority(spec, plan.ceiling),
+            scribe,
+            rehearse=lambda *call: executor.rehearse(*call),  # which asks this gate, and so is made after it
+            object_to=partial(self.hooks.object, spec.name),
+        )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
-        executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
+        executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
         purse = self._purses.get(spec.id)
         if purse is None:

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 class Session:
     """A team, its journal and its log, which end together."""
 
-    def __init__(self, log: SessionLog, team: Team) -> None:
+    def __init__(self, log: SessionLog, team: Team, before: SessionOptions | None = None) -> None:
         self.id = log.id
         self._log = log
         self.team = team
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
-        self.before: SessionOptions | None = None
+        self.before = before
         """What held when it was run last; None for a new one, and for an old log."""
         self.store = log.store
         self.journal = log.journal
@@ -124,12 +124,9 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         else []
     )
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
-    team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
-    await team.adopt(living)
-    session = Session(log, team)
-    session.before = before
-    return session
+    await team.adopt(living, ended=len(facts) - len(living))
+    return Session(log, team, before)
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:

@@ -153,9 +153,9 @@ class _ById(msgspec.Struct, frozen=True):
     offer: _Offer = _Offer()
 
     def tool(self) -> Tool:
-        tool = make_tool(self.spec, self.execute)
-        tool.stranger = self.find_stranger if self.spec.name == "spawn_agent" else None
-        return tool
+        return make_tool(
+            self.spec, self.execute, self.find_stranger if self.spec.name == "spawn_agent" else None
+        )
 
     async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         team = self._find_team(ctx)

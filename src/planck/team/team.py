@@ -52,8 +52,12 @@ class Team:
         limits: Limits,
         build: BuildAgent,
         accounts: Accounts | None = None,
+        hear_end: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
-        """`accounts`: who pays for its work; without them nothing is limited."""
+        """`accounts`: who pays for its work; without them nothing is limited.
+
+        `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
+        """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
@@ -62,11 +66,10 @@ class Team:
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
         """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
-        self.hear_end: Callable[[str], None] = _ignore
-        """Is told of each agent that is gone for good, by its id, once nothing of it runs any more."""
         self._journal = journal
         self._clock = clock
         self._build = build
+        self._hear_end = hear_end
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -131,11 +134,12 @@ class Team:
         self._start(member)
         return member
 
-    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]]) -> None:
+    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]], *, ended: int) -> None:
         """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted.
 
-        What the mail knew is remembered before, from the logs of those that ended too.
+        What the mail knew is remembered before, from the logs of those that ended too: so many.
         """
+        self.total = ended
         restored = [restore_agent(spec, facts, self._journal, self._build) for spec, facts in logs]
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
@@ -283,7 +287,7 @@ class Team:
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
-        self.hear_end(agent_id)
+        self._hear_end(agent_id)
 
     def _start(self, member: Member) -> None:
         name = f"agent {member.name}"
@@ -424,10 +428,6 @@ class Team:
             entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
         await self._journal.record_all([crashed, *entries])
-
-
-def _ignore(agent_id: str) -> None:
-    """A team whose agents leave nothing behind."""
 
 
 def _describe_crash(crash: Exception) -> ErrorEvent:

@@ -12,7 +12,7 @@ from planck.team.member import Member
 from planck.team.settlement import GONE, NO_DELEGATOR
 from planck.team.spawn import Grants, read_budget, spawn
 from planck.team.team import Team
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import Effect, FindStranger, Outcome, Tool, ToolContext, ToolError
 
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
@@ -31,17 +31,25 @@ def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
     actions = TeamActions(team, grants=grants)
     spawning = tool_specs.describe_spawn(grants.tools, grants.skills, grants.describe_kinds())
     specs = (spawning, tool_specs.DESTROY_AGENT, tool_specs.INTERRUPT_AGENT, tool_specs.LIST_MODELS)
-    tools = [make_tool(spec, actions.find(spec)) for spec in specs]
-    tools[0].stranger = grants.find_stranger
-    return tools
+    strangers = {spawning.name: grants.find_stranger}
+    return [make_tool(spec, actions.find(spec), strangers.get(spec.name)) for spec in specs]
 
 
-def make_tool(spec: ToolSpec, act: Act) -> Tool:
+def make_tool(spec: ToolSpec, act: Act, stranger: FindStranger | None = None) -> Tool:
     # An ask ends by its own timeout, which the model may choose; the tool's is there for a bug.
     timeout = tool_specs.MAX_ASK_MS / 1000 + 60 if spec is tool_specs.ASK_AGENT else 300.0
     effect = Effect.NONE if spec is tool_specs.LIST_MODELS else Effect.TEAM
     # A dry run of a team still talks: every agent in it is dry.
-    return Tool(spec.name, spec.description, spec.parameters, act, act, effect=effect, timeout=timeout)
+    return Tool(
+        spec.name,
+        spec.description,
+        spec.parameters,
+        act,
+        act,
+        effect=effect,
+        timeout=timeout,
+        stranger=stranger,
+    )
 
 
 def refuse_target(args: Mapping[str, Any]) -> Err | None:

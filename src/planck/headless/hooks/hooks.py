@@ -130,6 +130,8 @@ class Hooks:
 
     async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
         """Why a user need not be asked about a call: a hook says no; empty: none does."""
+        if not self.has("PermissionRequest"):
+            return ""
         facts = self._describe_call(agent, ctx.call_id, tool.name, args)
         verdict = await self.fire("PermissionRequest", tool.name, facts)
         return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
@@ -258,13 +260,6 @@ class HookedPermit:
         self._hooks = hooks
         self._agent = agent
         self._scribe = scribe
-        gate.objection = self
-
-    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
-        """Returns what hooks have against a call that the user would be asked about."""
-        if not self._hooks.has("PermissionRequest"):
-            return ""
-        return await self._hooks.object(self._agent, tool, args, ctx)
 
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
