@@ -14,7 +14,6 @@ _STATE = "it changes while it lives"
 ALLOWED = {
     "app.py: sent.status": _STATE,
     "editing.py: self._app.timeoutlen": _THEIRS,
-    "files.py: browser.note": _STATE,
     "http.py: web.force_exit": _THEIRS,
     "http.py: web.should_exit": _THEIRS,
     "interpreters.py: found.guard": _READER,
@@ -22,8 +21,8 @@ ALLOWED = {
     "markdown.py: document.code_theme": _THEIRS,
     "markdown.py: document.parsed": _THEIRS,
     "planck.py: plan.stored": "goes with RunOptions",
-    "run.py: options.begun": _THEIRS,
-    "run.py: options.no_session": _THEIRS,
+    "work.py: options.begun": _THEIRS,
+    "work.py: options.no_session": _THEIRS,
     "spans.py: quiet.propagate": _THEIRS,
     "store.py: batch.committed": _STATE,
     "store.py: batch.rows": _STATE,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planck import ErrorKind, Ok, Planck, Tool
-from planck.headless import Inbox, OpenSession, Pending, make_key
+from planck.headless import Inbox, OpenSession, make_key
 from planck.records.approval import Question
 from planck.records.board import fold_events
 from planck.records.messages import ToolCall
@@ -59,7 +59,7 @@ def of_type(events: list[dict[str, Any]], type: str) -> list[dict[str, Any]]:
     return [event for event in events if event["type"] == type]
 
 
-async def wait_for(inbox: Inbox, count: int) -> tuple[Pending, ...]:
+async def wait_for(inbox: Inbox, count: int) -> tuple[Question, ...]:
     seen = inbox.changes
     while len(inbox.pending()) != count:
         async with asyncio.timeout(60):
@@ -127,7 +127,7 @@ async def test_a_question_says_what_its_recorded_request_says(tmp_path: Path) ->
         ],
         "done",
     ]
-    asked: list[Pending] = []
+    asked: list[Question] = []
 
     async def act(session: OpenSession, inbox: Inbox) -> None:
         asked.extend(await wait_for(inbox, 3))
@@ -295,7 +295,7 @@ class Clients:
         self.ran: list[str] = []
 
     async def answer(self, session: OpenSession, inbox: Inbox) -> None:
-        known: dict[str, Pending] = {}
+        known: dict[str, Question] = {}
         while True:
             known.update({one.id: one for one in inbox.pending()})
             for one in self.choose.sample(list(known.values()), k=min(len(known), 3)):

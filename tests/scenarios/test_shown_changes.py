@@ -10,14 +10,16 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from planck.acp.rpc import Peer
+from planck.acp.schema import Diff
 from planck.acp_agent.narrator import Narrator
 from planck.acp_agent.questions import Asker
-from planck.cli.approver import _call_text
-from planck.cli.talk.box import draw_box, draw_whole
-from planck.cli.talk.styled import as_text
-from planck.cli.undo import preview
-from planck.headless import Diff, Peer, Selection
-from planck.headless.inbox import Pending
+from planck.api.shapes import Pending
+from planck.cli.ask.approver import _call_text
+from planck.cli.ask.box import draw_box, draw_whole
+from planck.cli.tell.styled import as_text
+from planck.cli.tell.undo import preview
+from planck.headless import Selection
 from planck.records.approval import Question
 from tests.records.test_diffs import SEPARATORS
 from tests.scenarios.test_shown_content import Person, Room, nothing
@@ -63,16 +65,11 @@ def show_in_editor(question: Question, before: str, call: tuple[str, dict[str, A
     return "\n".join(shown)
 
 
-def to_pending(question: Question) -> Pending:
-    return Pending(**{name: getattr(question, name) for name in Pending.__struct_fields__})
-
-
 def show_everywhere(question: Question) -> Iterator[tuple[str, list[str]]]:
     """Yields a frontend, and the lines of the question there, without what is drawn around them."""
-    pending = to_pending(question)
     yield "plain", [row[4:] for row in _call_text(question).split("\n")[1:]]
-    yield "box", [as_text(line)[2:] for line in draw_whole(pending, 1000)]
-    yield "HTTP", json.loads(msgspec.json.encode(pending))["preview"].split("\n")
+    yield "box", [as_text(line)[2:] for line in draw_whole(question, 1000)]
+    yield "HTTP", json.loads(msgspec.json.encode(Pending.of(question)))["preview"].split("\n")
 
 
 async def ask(top: Path, *calls: tuple[str, dict[str, Any]]) -> tuple[Room, list[Question]]:
@@ -126,9 +123,9 @@ async def test_the_end_of_a_long_change_is_shown_and_what_is_not_is_counted(
     for where, rows in show_everywhere(question):
         assert "+echo EVIL" in rows, where
         assert (f"[{hidden} lines are not shown]" in rows) == bool(hidden), where
-    assert json.loads(msgspec.json.encode(to_pending(question)))["hidden_lines"] == hidden
+    assert json.loads(msgspec.json.encode(Pending.of(question)))["hidden_lines"] == hidden
     said = f"{hidden:,} lines are not in this diff"
-    box = draw_box(to_pending(question), 100)
+    box = draw_box(question, 100)
     drawn = "\n".join(map(as_text, box.lines))
     assert (box.whole, said in drawn, said in _call_text(question)) == (
         not hidden,
@@ -138,7 +135,7 @@ async def test_the_end_of_a_long_change_is_shown_and_what_is_not_is_counted(
     if hidden:  # the whole call can be read before a yes
         assert question.text in _call_text(question)
         assert question.text in "".join(
-            as_text(line)[2:].removeprefix("  ") for line in draw_whole(to_pending(question), 2_000_000)
+            as_text(line)[2:].removeprefix("  ") for line in draw_whole(question, 2_000_000)
         )
 
 

@@ -13,12 +13,10 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from planck import __version__
-from planck.acp_agent.beginning import Beginning, Defaults
-from planck.headless import (
+from planck.acp.methods import (
     AgentCapabilities,
     AuthenticateRequest,
     AuthMethod,
-    Duplex,
     Implementation,
     InitializeRequest,
     InitializeResponse,
@@ -31,7 +29,6 @@ from planck.headless import (
     NewSessionResponse,
     Nothing,
     OpenSessionRequest,
-    Peer,
     PromptCapabilities,
     PromptRequest,
     PromptResponse,
@@ -41,9 +38,10 @@ from planck.headless import (
     SetConfigOptionRequest,
     SetConfigOptionResponse,
     SetModeRequest,
-    UnknownMethod,
-    read_params,
 )
+from planck.acp.rpc import Peer, UnknownMethod, read_params
+from planck.acp_agent.beginning import Beginning, Defaults
+from planck.headless import Duplex
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 TYPE_CHECKING = False  # what follows is loaded with the first session: an editor waits for `initialize`

@@ -9,16 +9,7 @@ from typing import Any
 
 import msgspec
 
-from planck.acp_agent.calls import (
-    find_kind,
-    find_locations,
-    make_absolute,
-    make_diff,
-    make_title,
-    read_arguments,
-    show_text,
-)
-from planck.headless import (
+from planck.acp.schema import (
     AgentMessageChunk,
     AgentState,
     AgentThoughtChunk,
@@ -27,7 +18,6 @@ from planck.headless import (
     Cost,
     Diff,
     ImageContent,
-    LiveText,
     NoticeUpdate,
     PlanEntries,
     PlanEntry,
@@ -42,11 +32,21 @@ from planck.headless import (
     UsageUpdate,
     UserMessageChunk,
 )
+from planck.acp_agent.calls import (
+    find_locations,
+    make_absolute,
+    make_diff,
+    make_title,
+    read_arguments,
+    show_text,
+)
+from planck.headless import LiveText
 from planck.records import codec
 from planck.records import events as facts
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
+from planck.records.tools import PLAN, find_row
 from planck.records.usage import Figures, count_call
 
 Told = Iterator[tuple[str, Record]]
@@ -284,7 +284,7 @@ class Narrator:
                 tool_call_id=id,
                 title=self._title(event.agent_id, tool, args),
                 name=tool,
-                kind=find_kind(tool),
+                kind=find_row(tool).kind,
                 status="pending",
                 locations=find_locations(self._workspace, tool, args),
                 raw_input=args,
@@ -348,7 +348,7 @@ class Narrator:
             raw["error"] = {"kind": fact.error.kind, "message": fact.error.message}
         status = "completed" if done else "failed"
         yield where, self._update(fact.id, status=status, content=content, raw_output=raw)
-        plans = call and done and call.tool == "update_plan" and self._is_shown(call.agent)
+        plans = call and done and call.tool == PLAN and self._is_shown(call.agent)
         if call and plans and (plan := read_plan(call.args)) is not None:
             yield where, PlanEntries(entries=plan)
         self._calls.pop(fact.id, None)

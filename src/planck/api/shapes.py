@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from planck.headless import FileDiff, ModelRow, Pending
+from planck.headless import FileDiff, ModelRow
+from planck.records.approval import Question
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
 
@@ -338,6 +339,32 @@ class Undone(Shape, frozen=True, kw_only=True):
 
 class ListApprovals(Query, frozen=True, kw_only=True):
     session: Word = ""
+
+
+class Pending(Shape, frozen=True, kw_only=True):
+    """A question that waits: what its recorded `permission_request` says, and whose it is."""
+
+    session_id: str
+    agent_id: str
+    id: str
+    call_id: str
+    tool: str
+    agent: str
+    text: str
+    adds: str
+    reason: str
+    rule: str
+    preview: str
+    hidden_lines: int = 0
+    asked: str
+    deadline: str
+    digest: str
+    wider: str
+    place: str
+
+    @classmethod
+    def of(cls, question: Question) -> "Pending":
+        return msgspec.convert(question, cls, from_attributes=True)
 
 
 class ApprovalPage(Shape, frozen=True, kw_only=True):

@@ -3,41 +3,15 @@
 import asyncio
 from collections import OrderedDict
 
-import msgspec
+from msgspec.structs import replace
 
 from planck.permissions.approver import Approver
-from planck.records.approval import Answer, Question, Scope
+from planck.records.approval import Answer, Question, Scope, Settled
 from planck.records.events import RequestKey
 from planck.records.outcome import Err, ErrorKind
 
 _REMEMBERED = 10_000
 """Settled questions that are told from unknown ones; beyond that the oldest are forgotten."""
-
-
-class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that waits: what its recorded `permission_request` says, and whose it is."""
-
-    session_id: str
-    agent_id: str
-    id: str
-    call_id: str
-    tool: str
-    agent: str
-    text: str
-    adds: str
-    reason: str
-    rule: str
-    preview: str
-    hidden_lines: int = 0
-    """Lines left out of the middle of `preview`; `text` is whole."""
-    asked: str
-    """When it was put: so long somebody waits."""
-    deadline: str
-    digest: str
-    wider: str
-    """The rule with a `*`, where an answer may choose that instead."""
-    place: str
-    """The file that scope `rule` writes to."""
 
 
 class Inbox:
@@ -48,14 +22,14 @@ class Inbox:
 
     def __init__(self) -> None:
         self._open: dict[str, _Waiting] = {}
-        self._settled: OrderedDict[str, Answer | None] = OrderedDict()
+        self._settled: OrderedDict[str, Settled] = OrderedDict()
         self._changes = 0
         self._watchers: list[asyncio.Future[None]] = []
 
-    def pending(self, session_id: str | None = None) -> tuple[Pending, ...]:
+    def pending(self, session_id: str | None = None) -> tuple[Question, ...]:
         """Those that wait, of one session or of all, the oldest first."""
         asked = (waiting.question for waiting in self._open.values() if waiting.is_waited_for)
-        return tuple(_show(one) for one in asked if session_id in (None, one.session_id))
+        return tuple(one for one in asked if session_id in (None, one.session_id))
 
     def answer(
         self,
@@ -77,7 +51,7 @@ class Inbox:
         answer = Answer(id, digest, allow, Scope(scope), reason, rule, request)
         waiting = self._open.get(id)
         if waiting is None or not waiting.is_waited_for:
-            return self._refuse_late(answer)
+            return self._refuse_late(id, request)
         if digest != waiting.question.digest:
             return Err(
                 ErrorKind.WRITER_CONFLICT,
@@ -87,19 +61,20 @@ class Inbox:
             return Err(ErrorKind.INVALID_ARGS, "this call can only be allowed once; answer with scope 'once'")
         del self._open[id]
         waiting.answer.set_result(answer)
-        self._settle(id, answer)
+        self._settle(id, Settled(True, request))
         return None
 
     async def decide(self, question: Question) -> Answer:
         """Puts the question to whoever answers; it is withdrawn when the call that waits is gone."""
-        waiting = _Waiting(question)
+        # Unlike its text, the rule as JSON may hold a key, which is not for every client.
+        waiting = _Waiting(replace(question, written=""))
         self._open[question.id] = waiting
         self._tell()
         try:
             return await waiting.answer
         finally:
             if self._open.pop(question.id, None):
-                self._settle(question.id, None)
+                self._settle(question.id, Settled(False))
 
     @property
     def changes(self) -> int:
@@ -118,23 +93,15 @@ class Inbox:
                     self._watchers.remove(watcher)
         return self._changes
 
-    def _refuse_late(self, answer: Answer) -> Err | None:
-        id = answer.question_id
-        if id not in self._settled and id not in self._open:
-            return Err(ErrorKind.NOT_FOUND, f"no question {id!r} waits for an answer; list those that do")
-        first = self._settled.get(id)
-        if first is not None and answer.request and first.request and answer.request.key == first.request.key:
-            if answer.request == first.request:
-                return None
-            return Err(
-                ErrorKind.NOT_UNIQUE,
-                f"the key {answer.request.key!r} belongs to another answer to this question; use a new key",
-            )
-        how = "was answered already" if first else "is over: its call was stopped, or out of time"
-        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list those that wait")
+    def _refuse_late(self, id: str, request: RequestKey | None) -> Err | None:
+        if id in self._settled:
+            return self._settled[id].refuse(request)
+        if id in self._open:  # its asker was told to stop, and has not run since
+            return Settled(False).refuse(request)
+        return Err(ErrorKind.NOT_FOUND, f"no question {id!r} waits for an answer; list those that do")
 
-    def _settle(self, id: str, answer: Answer | None) -> None:
-        self._settled[id] = answer
+    def _settle(self, id: str, settled: Settled) -> None:
+        self._settled[id] = settled
         while len(self._settled) > _REMEMBERED:
             self._settled.popitem(last=False)
         self._tell()
@@ -156,10 +123,6 @@ class _Waiting:
     def is_waited_for(self) -> bool:
         """False once the asker was told to stop: that cancels what it awaits, before it runs again."""
         return not self.answer.done()
-
-
-def _show(question: Question) -> Pending:
-    return Pending(**{field: getattr(question, field) for field in Pending.__struct_fields__})
 
 
 _: type[Approver] = Inbox

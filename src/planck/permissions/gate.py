@@ -23,7 +23,6 @@ from planck.permissions.question import (
     ask_for_tools,
     cut_preview,
     hide_keys,
-    request_fact,
 )
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
@@ -32,6 +31,7 @@ from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
+from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.permit import Rehearse, Trial
 from planck.toolkit.scribe import Scribe
@@ -101,7 +101,7 @@ class Gate:
         self, authority: Authority, verdict: Verdict, tool: Tool, args: Mapping[str, Any]
     ) -> Confinement | None:
         """With which rights a command is run before anybody is asked; None: it is not."""
-        if not tool.tried or authority.mode is not Mode.ASK:
+        if not tool.probe_in_sandbox or authority.mode is not Mode.ASK:
             return None
         around = self._rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
@@ -115,7 +115,7 @@ class Gate:
             session_id=self.approvals.session_id,
             deadline=self.approvals.find_deadline(),
         )
-        await scribe.record(request_fact(question), barrier=True)
+        await scribe.record(question.as_fact(), barrier=True)
         allow = (await self.approvals.ask(question)).allow
         fact = PermissionDecision(
             call_id="",
@@ -208,8 +208,8 @@ class AgentGate:
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if self.rights is not None:
             verdict = replace(verdict, confinement=self.rights)
-        if tool.stranger and verdict.decision is not Decision.DENY:
-            verdict = ask_about_address(verdict, await tool.stranger(args))
+        if tool.find_unknown_address and verdict.decision is not Decision.DENY:
+            verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
             return refused
         if verdict.decision is Decision.ALLOW:
@@ -230,8 +230,8 @@ class AgentGate:
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
-        if tool.stranger:
-            verdict = ask_about_address(verdict, await tool.stranger(args))
+        if tool.find_unknown_address:
+            verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if refused := self._never(tool, args, ctx):
             return refused
         return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
@@ -294,7 +294,7 @@ class AgentGate:
         )
         # Keys first: half of one, at the edge of what is left out, would not be recognized.
         question = cut_preview(hide_keys(question, ctx.keys))
-        await self._scribe.record(request_fact(question), barrier=True)
+        await self._scribe.record(question.as_fact(), barrier=True)
         return question, verdict.confinement
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:
@@ -398,6 +398,6 @@ def _narrow(asked: Confinement, now: Verdict) -> Confinement:
 def place_call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
     """The command of an agent that starts in a folder, with that folder said: a rule means its `./program`
     from the workspace on, and the user reads where it would run."""
-    if ctx.cwd == "." or "cwd" in args or not (tool.name == "bash" or "cwd" in tool.always):
+    if ctx.cwd == "." or "cwd" in args or not (tool.name in COMMAND_TOOLS or "cwd" in tool.extra_arguments):
         return args
     return {**args, "cwd": ctx.cwd}

@@ -1,10 +1,11 @@
-"""A question to the user and its answer: what a frontend shows, and what it hands back."""
+"""A question to the user, its answer, and how it ended: one record for inbox, log and every frontend."""
 
 from enum import StrEnum
 
 import msgspec
 
-from planck.records.events import RequestKey
+from planck.records.events import PermissionRequest, RequestKey
+from planck.records.outcome import Err, ErrorKind
 
 
 class Scope(StrEnum):
@@ -14,6 +15,8 @@ class Scope(StrEnum):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user is asked: in the log `permission_request`, on a board a row, over HTTP `Pending`."""
+
     id: str
     agent_id: str
     agent: str
@@ -34,7 +37,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     wider: str = ""
     """The same with a `*`, where an answer may choose that instead."""
     written: str = ""
-    """The rule as JSON, as `scope: rule` would write it."""
+    """The rule as JSON, as `scope: rule` would write it; empty in an inbox."""
     place: str = ""
     """The file that it would be written to."""
     session_id: str = ""
@@ -49,6 +52,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     deadline: str = ""
     """When the answer is no."""
 
+    def as_fact(self) -> PermissionRequest:
+        """Returns what the log keeps of it."""
+        return msgspec.convert(self, PermissionRequest, from_attributes=True)
+
 
 class Answer(msgspec.Struct, frozen=True):
     question_id: str
@@ -62,3 +69,22 @@ class Answer(msgspec.Struct, frozen=True):
     """Another rule than the question's, in the same words; empty: that one."""
     request: RequestKey | None = None
     """What the client that answers called its request."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """How a question ended: answered, by which request, or over without an answer."""
+
+    answered: bool
+    request: RequestKey | None = None
+
+    def refuse(self, request: RequestKey | None) -> Err | None:
+        """Returns why a later answer does not count; None: it is the first one, sent again."""
+        if request and self.request and request.key == self.request.key:
+            if request == self.request:
+                return None
+            return Err(
+                ErrorKind.NOT_UNIQUE,
+                f"the key {request.key!r} belongs to another answer to this question; use a new key",
+            )
+        how = "was answered already" if self.answered else "is over: its call was stopped, or out of time"
+        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list those that wait")

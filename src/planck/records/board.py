@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records import partial_views
-from planck.records.events import USER, Event
+from planck.records.events import USER, Event, PermissionRequest
 from planck.records.rows import (
     AgentRow,
     Counts,
@@ -25,19 +25,16 @@ from planck.records.rows import (
     Spending,
     Step,
 )
+from planck.records.tools import ASK, PLAN, SUBJECT, find_subject
 from planck.records.usage import Figures, Usage, count_call
 
-SUBJECT = 200
 TEXT = 500
-"""Characters (code points) that a board keeps of a call's subject and of any longer text."""
+"""Characters (code points) that a board keeps of any longer text."""
 STEPS = 50
 FILES = 100
 """The newest of a plan's steps, and of the files that were changed."""
 
 SessionState = Literal["running", "waiting", "done", "failed", "interrupted"]
-
-_SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
-"""The argument that says to a person what a call is about: the first of these that is a string."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -304,8 +301,8 @@ def _start_call(board: Board, event: Event, data: partial_views.ToolStart) -> Bo
     row = board.agent(event.agent_id)
     if row is None:
         return board
-    plan = _read_plan(data.args) if data.name == "update_plan" else ()
-    call = OpenCall(data.id, data.name, find_subject(data.args), event.ts, plan)
+    plan = _read_plan(data.args) if data.name == PLAN else ()
+    call = OpenCall(data.id, data.name, find_subject(data.name, data.args), event.ts, plan)
     return _change_row(board, row.id, status="executing_tools", since=event.ts, calls=(*row.calls, call))
 
 
@@ -320,7 +317,7 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
     if row is None or call is None:
         return board
     calls = tuple(one for one in row.calls if one.id != data.id)
-    asking = any(one.name == "ask_agent" for one in calls)
+    asking = any(one.name == ASK for one in calls)
     over = tuple(
         wait.message_id for wait in row.waits if wait.call_id == data.id or (not wait.call_id and not asking)
     )
@@ -331,7 +328,7 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
         since=event.ts,
         calls=calls,
         waits=tuple(wait for wait in row.waits if wait.message_id not in over),
-        plan=call.plan if call.name == "update_plan" and data.ok else row.plan,
+        plan=call.plan if call.name == PLAN and data.ok else row.plan,
     )
     return replace(board, owed=tuple(letter for letter in board.owed if letter.id not in over))
 
@@ -352,7 +349,7 @@ def _note_budget(board: Board, event: Event, data: Spending) -> Board:
     return board if data.limit_usd is None else replace(board, budget=data)
 
 
-def _ask_user(board: Board, event: Event, data: partial_views.Request) -> Board:
+def _ask_user(board: Board, event: Event, data: PermissionRequest) -> Board:
     row = board.agent(event.agent_id)
     board = _count(board, questions=1)
     if row and row.stopping:
@@ -441,12 +438,6 @@ def _count(board: Board, **more: int) -> Board:
     )
 
 
-def find_subject(args: Any) -> str:
-    if not isinstance(args, dict):
-        return ""
-    return next((args[key] for key in _SUBJECTS if isinstance(args.get(key), str)), "")[:SUBJECT]
-
-
 def _read_plan(args: Any) -> tuple[Step, ...]:
     steps = args.get("steps") if isinstance(args, dict) else None
     if not isinstance(steps, list):
@@ -483,7 +474,7 @@ _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "tool_end": _reading(partial_views.ToolEnd, _end_call),
     "usage": _reading(partial_views.UsageSpent, _spend),
     "budget": _reading(Spending, _note_budget),
-    "permission_request": _reading(partial_views.Request, _ask_user),
+    "permission_request": _reading(PermissionRequest, _ask_user),
     "permission_decision": _reading(partial_views.Decision, _hear_user),
     "file_changed": _reading(partial_views.FileChanged, _change_file),
     "compacted": _reading(partial_views.Compacted, _compact),

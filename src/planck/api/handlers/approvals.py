@@ -14,6 +14,7 @@ from planck.api.rights import check_role
 from planck.api.session_cache import SessionCache
 from planck.headless import Inbox
 from planck.records import codec
+from planck.records.approval import Settled
 from planck.records.events import RequestKey
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
@@ -34,7 +35,8 @@ class ApprovalHandlers:
 
     async def list_approvals(self, call: Call) -> shapes.ApprovalPage:
         query: shapes.ListApprovals = call.query
-        return shapes.ApprovalPage(items=self._inbox.pending(query.session or None))
+        asked = self._inbox.pending(query.session or None)
+        return shapes.ApprovalPage(items=tuple(map(shapes.Pending.of, asked)))
 
     async def answer_approval(self, call: Call) -> shapes.Health:
         body: shapes.AnswerApproval = call.body
@@ -59,16 +61,7 @@ class ApprovalHandlers:
     async def _look_back(self, id: str, request: RequestKey, refused: Err) -> Err | None:
         """A question of an earlier start is over; its answer is in the log, with the key it came with."""
         decision = await asyncio.to_thread(self._requests.find_decision, id)
-        if decision is None:
-            return refused
-        if decision.request == request:
-            return None
-        if decision.request and decision.request.key == request.key:
-            return Err(
-                ErrorKind.NOT_UNIQUE,
-                f"the key {request.key!r} belongs to another answer to this question; use a new key",
-            )
-        return Err(ErrorKind.WRITER_CONFLICT, "this question was answered already; list those that wait")
+        return Settled(True, decision.request).refuse(request) if decision else refused
 
     async def follow_inbox(self, call: Call) -> Streamed:
         self._streams.check_room()
@@ -89,7 +82,7 @@ class ApprovalHandlers:
 
     def _tell(self, asked: set[str], told: dict[str, Any]) -> list[bytes]:
         pending = {question.id: question for question in self._inbox.pending()}
-        events = [_format("question", pending[id]) for id in pending if id not in asked]
+        events = [_format("question", shapes.Pending.of(pending[id])) for id in pending if id not in asked]
         events += [_format("settled", {"id": id}) for id in sorted(asked - pending.keys())]
         asked.clear()
         asked.update(pending)
