@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -10,7 +11,7 @@ from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
-from planck.headless.hooks.hooks import Hooked, HookedPermit, HookObjection, Hooks
+from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.authority import effective_authority
@@ -184,11 +185,12 @@ class SessionWiring:
             self._lineage(spec),
             effective_authority(spec, plan.ceiling),
             scribe,
-            objection=HookObjection(self.hooks, spec.name),
+            rehearse=lambda *call: executor.rehearse(*call),  # which asks this gate, and so is made after it
+            object_to=partial(self.hooks.object, spec.name),
         )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
-        executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
+        executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
         purse = self._purses.get(spec.id)
         if purse is None:

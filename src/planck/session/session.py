@@ -126,9 +126,8 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         else []
     )
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
-    team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
-    await team.adopt(living)
+    await team.adopt(living, ended=len(facts) - len(living))
     return Session(log, team, before)
 
 

@@ -130,6 +130,8 @@ class Hooks:
 
     async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
         """Why a user need not be asked about a call: a hook says no; empty: none does."""
+        if not self.has("PermissionRequest"):
+            return ""
         facts = self._describe_call(agent, ctx.call_id, tool.name, args)
         verdict = await self.fire("PermissionRequest", tool.name, facts)
         return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""

@@ -116,7 +116,7 @@ class ExternalHost:
             gate.name,
             gate.authority,
             scribe,
-            rehearsal=self._previews,
+            rehearse=self._previews.rehearse,
             find_ceiling=lambda: self.mode,
         )
         self._rights: Confinement | None = None
