@@ -28,9 +28,9 @@ from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
-from planck.session.logs import HeldSession, SessionLogs
+from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import Session, resume_session, start_session
+from planck.session.session import resume_session
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
@@ -285,9 +285,9 @@ class Planck:
                 team=team or self.config.default_team or "",
                 request=request,
             )
-            session = await start_session(log, started, specs, wired.team)
-        self._observe(session, wired)
-        return self._track(OpenSession(session, wired, self._providers, self._clock))
+            await wired.team.begin(specs, started)
+        self._observe(log, wired)
+        return self._track(OpenSession(log, wired, self._providers, self._clock))
 
     async def resume(
         self,
@@ -322,12 +322,12 @@ class Planck:
             lead = Lead(settings, other) if other or settings != NO_SETTINGS else None
             wired = SessionWiring(plan, log.journal, place, lead=lead)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
-            session = await resume_session(log, resumed, wired.team)
-        self._observe(session, wired)
-        opened = self._track(OpenSession(session, wired, self._providers, self._clock))
-        await opened.tell_what_changed(session.before)
-        before = session.before.added if session.before else ()
-        opened.left_out = tuple(folder for folder in before if folder not in self.project.added)
+            before = await resume_session(log, resumed, wired.team)
+        self._observe(log, wired)
+        opened = self._track(OpenSession(log, wired, self._providers, self._clock))
+        await opened.tell_what_changed(before)
+        added = before.added if before else ()
+        opened.left_out = tuple(folder for folder in added if folder not in self.project.added)
         if model:
             await opened.change_model(model)
         return opened
@@ -456,19 +456,19 @@ class Planck:
 
         return Spills(name_outputs(self.library.folder, session_id), fetch)
 
-    def _observe(self, session: Session, wired: SessionWiring) -> None:
+    def _observe(self, log: SessionLog, wired: SessionWiring) -> None:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
-        members = [member.spec for member in session.team.members]
+        members = [member.spec for member in wired.team.members]
         if self.config.hooks and _observes(self.config.hooks):
             from planck.headless.hooks.observer import HookEvents  # few users have any
 
-            wired.observe(session, HookEvents(wired.hooks, members))
+            wired.observe(log.journal, HookEvents(wired.hooks, members))
         if find_collector(self.project.environ) and not find_missing_spans():
             from planck.headless.services.spans import SessionSpans, Tracing
 
             if self._tracing is None:
                 self._tracing = Tracing(self.project.environ)
-            wired.observe(session, SessionSpans(self._tracing, session.id, session.name, members))
+            wired.observe(log.journal, SessionSpans(self._tracing, log.id, log.name, members))
 
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]

@@ -19,7 +19,7 @@ from planck.records.authority import Mode
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec
 from planck.session.bus import Reader
-from planck.session.session import Session
+from planck.session.journal import SessionJournal
 from planck.team import by_id
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
@@ -101,9 +101,9 @@ class SessionWiring:
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
-    def observe(self, session: Session, observer: Observer) -> None:
+    def observe(self, journal: SessionJournal, observer: Observer) -> None:
         """Has it hear what happens from now on, to the end of the session."""
-        session.attach(observer)
+        journal.attach(observer)
         self._observers.append(observer)
 
     @property
