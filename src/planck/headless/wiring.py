@@ -25,6 +25,7 @@ from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
+from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
@@ -177,7 +178,8 @@ class SessionWiring:
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
-        kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
+        runner = Hooked(executor, self.hooks, spec.name, tools)
+        kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())
         purse = self._purses.get(spec.id)
         if purse is None:
             purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
