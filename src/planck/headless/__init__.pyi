@@ -67,7 +67,7 @@ from planck.acp.schema import ToolCallUpdate as ToolCallUpdate
 from planck.acp.schema import UsageUpdate as UsageUpdate
 from planck.acp.schema import UserMessageChunk as UserMessageChunk
 from planck.archive.archive import Archive as Archive
-from planck.archive.archive import SessionDetail as SessionDetail
+from planck.archive.detail import SessionDetail as SessionDetail
 from planck.archive.listing import SessionInfo as SessionInfo
 from planck.archive.listing import Summary as Summary
 from planck.archive.stats import Figures as Figures

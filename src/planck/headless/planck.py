@@ -344,10 +344,8 @@ class Planck:
         self, id_or_name: str, *, hide: Sequence[str] = (), max_mb: float = 10.0, with_log: bool = False
     ) -> bytes:
         """Returns a session as one file that a browser opens without a server; no known key is in it."""
-        from planck.archive.page_file import choose_options  # few are exported
-
-        options = choose_options(hide, max_mb, with_log=with_log)
-        return self.archive.render_file(id_or_name, options, self._providers.keyring.redactor())
+        redactor = self.redactor()
+        return self.archive.render_file(id_or_name, redactor, hide=hide, max_mb=max_mb, with_log=with_log)
 
     def verify_page(self, file: Path) -> "Proof":
         """Proves that such a file shows what the log says; raises what is wrong with it."""

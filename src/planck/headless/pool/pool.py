@@ -129,11 +129,7 @@ class Pool:
 
     def export_page(self, id_or_name: str) -> bytes:
         """Returns a session as one file that a browser opens without a server."""
-        from planck.archive.page_file import choose_options  # few are exported
-
-        return self.archive.render_file(
-            id_or_name, choose_options((), 10.0, with_log=False), self._planck.redactor()
-        )
+        return self.archive.render_file(id_or_name, self._planck.redactor())
 
     async def submit(self, wanted: Submission, key: str, by: str, ceiling: Mode | None = None) -> SessionRow:
         """Enters a session and its first prompt; the same key again finds the same session.
