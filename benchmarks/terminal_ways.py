@@ -51,11 +51,11 @@ async def draw_planck(count: int) -> tuple[float, float]:
 
     import msgspec
 
-    from planck.cli.doings import Doings
     from planck.cli.screen.screen import Screen
-    from planck.cli.screen.team_rows import TeamRows
-    from planck.cli.talk.reporter import Reporter
-    from planck.cli.terminal import Terminal
+    from planck.cli.tell.live_board import LiveBoard
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.team_rows import TeamRows
+    from planck.cli.tell.terminal import Terminal
     from planck.headless import SessionEvent
     from planck.records import codec
     from planck.records.board import Board
@@ -71,8 +71,8 @@ async def draw_planck(count: int) -> tuple[float, float]:
     screen.open()
     terminal = Terminal()
     terminal.live = False
-    reporter, doings = Reporter(terminal, session), Doings(Board(agents=(row,)))
-    screen.show(TeamRows(doings))
+    reporter, live_board = Reporter(terminal, session), LiveBoard(Board(agents=(row,)))
+    screen.show(TeamRows(live_board))
     await asyncio.sleep(0.5)  # the editor is loaded
 
     def take(delta: str) -> None:
@@ -80,7 +80,7 @@ async def draw_planck(count: int) -> tuple[float, float]:
         event = SessionEvent(
             Event(None, "2026-11-16T10:00:00Z", "a", 1, "text_delta", msgspec.Raw(data)), "s"
         )
-        doings.follow(event)
+        live_board.follow(event)
         reporter.show(event)
         screen.touch()
 

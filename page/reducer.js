@@ -1,11 +1,11 @@
 // Who does what now: the same fold as records/board.py, over the same logs (tests/logs), with the same result.
 // `reduce` is pure. What it does not know, and what has another shape than the one we write, changes nothing.
 
-const SUBJECT = 200;
+import {ASK, PLAN, SUBJECT, SUBJECTS, SUBJECT_OF} from './tools.js';
+
 const TEXT = 500;
 const STEPS = 50;
 const FILES = 100;
-const SUBJECTS = ['command', 'path', 'pattern', 'name', 'identifier', 'query', 'url'];
 const COUNTS = ['messages', 'turns', 'calls', 'failed_calls', 'questions', 'denials', 'file_changes', 'compactions', 'errors', 'resumes'];
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'];
 
@@ -137,9 +137,10 @@ function inWords(value) { // as Python says it
 	return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
-export function findSubject(args) {
+export function findSubject(tool, args) {
 	if (!isMap(args)) return '';
-	const key = SUBJECTS.find((name) => Object.hasOwn(args, name) && isText(args[name]));
+	const own = Object.hasOwn(SUBJECT_OF, tool) ? [SUBJECT_OF[tool]] : [];
+	const key = [...own, ...SUBJECTS].find((name) => Object.hasOwn(args, name) && isText(args[name]));
 	return key ? cut(args[key], SUBJECT) : '';
 }
 
@@ -237,7 +238,7 @@ const FOLDS = {
 	}],
 	tool_start: [{id: must, name: text, args: any}, (board, event, {id, name, args}, row) => {
 		if (!row) return;
-		const call = {id, name, subject: findSubject(args), since: event.ts, plan: name === 'update_plan' ? readPlan(args) : []};
+		const call = {id, name, subject: findSubject(name, args), since: event.ts, plan: name === PLAN ? readPlan(args) : []};
 		changeRow(board, row.id, {status: 'executing_tools', since: event.ts, calls: [...row.calls, call]});
 	}],
 	tool_end: [{id: must, name: text, ok: flag}, (board, event, data, row) => {
@@ -247,12 +248,12 @@ const FOLDS = {
 		const call = row?.calls.find((one) => one.id === data.id);
 		if (!call) return;
 		const calls = row.calls.filter((one) => one.id !== data.id);
-		const asking = calls.some((one) => one.name === 'ask_agent');
+		const asking = calls.some((one) => one.name === ASK);
 		const over = row.waits.filter((wait) => wait.call_id === data.id || (!wait.call_id && !asking)).map((wait) => wait.message_id);
 		changeRow(board, row.id, {
 			status: calls.length ? 'executing_tools' : 'streaming', since: event.ts, calls,
 			waits: row.waits.filter((wait) => !over.includes(wait.message_id)),
-			plan: call.name === 'update_plan' && data.ok ? call.plan : row.plan,
+			plan: call.name === PLAN && data.ok ? call.plan : row.plan,
 		});
 		keep(board, 'owed', (letter) => !over.includes(letter.id));
 	}],

@@ -56,8 +56,7 @@ def _read_code(text: str, at: int, *, inside: bool = False) -> tuple[str, int]:
                 token = _Template(statics, values).made
             else:
                 token = f"`{_interleave(statics, values)}`"
-        # One word for both: the minifier then joins declarations that follow each other.
-        made.append("let" if token == "const" and kind == "word" else token)
+        made.append(token)
         if kind != "space":
             before = token if kind in ("word", "mark") else "`"
     if inside:

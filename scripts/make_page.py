@@ -1,82 +1,139 @@
-"""The page as it ships, made of its sources: `make page` writes it, a test holds it current."""
+"""The page as it ships, made of its sources: `make page` writes it, tests hold it current.
 
+esbuild joins and shortens the modules. It is installed by npm, as package-lock.json pins it, and needed only
+by those who change the page: what it makes is committed.
+"""
+
+import hashlib
+import json
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import minify
-
+from planck.records import tools
 from scripts.compile_templates import TemplateError, compile_templates
-from scripts.join_modules import JoinError, join
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "page"
 MADE = ROOT / "src" / "planck" / "web"
+_MODULES = ROOT / "node_modules"
+_LOCK = ROOT / "package-lock.json"
 _VENDORED = "vendor/preact.js"
-_UNUSED = (
-    r"function F\(e,n\)\{.*?(?=e=i\.slice)",  # createContext
-    r"function X\(.*?(?=function Y\()",  # useImperativeHandle
-    r"function Z\(.*?(?=function te\()",  # useCallback, useContext, useDebugValue, useErrorBoundary
-    r"var ce=function\(e,n,_,t\)\{.*?\.bind\(a\);",  # htm: templates are read here
-)
-"""What the page does not use of the vendored file, which no minifier takes out of it."""
+_HTM = "fe=function(e)"
+"""Where htm begins in the vendored file. esbuild leaves it out only if it may take the call as pure."""
 _ENDS = re.compile(r"</?script|<!--", re.I)
 _MESSAGE = re.compile(r"^\t'?([\w.-]+)'?: '((?:[^'\\`$]|\\'|\$(?!\{))*)',$", re.M)
 
 
+class PageError(Exception):
+    """The page can't be made; the message says why."""
+
+
 def make_page() -> dict[str, bytes]:
     """File names below src/planck/web, and what must stand in them."""
-    style = minify.string("text/css", (SOURCES / "app.css").read_text())
+    style = _run_esbuild(["--loader=css"], (SOURCES / "app.css").read_text(), ROOT)
     script = make_script(load_modules(), "start.js")
+    # Modules are strict, a script has to say so.
+    head = f"// Made of page/ by `make page`: {digest_sources()}\n"
+    return {**copy_files(), "app.css": style.encode(), "app.js": f'{head}"use strict";{script}'.encode()}
+
+
+def copy_files() -> dict[str, bytes]:
+    """Returns what ships as it is."""
     return {
         "NOTICE.txt": (SOURCES / "vendor" / "NOTICE.txt").read_bytes(),
-        "app.css": f"{style}\n".encode(),
-        "app.js": f"// Made of page/ by `make page`.\n{script}\n".encode(),
         "icon.svg": (SOURCES / "icon.svg").read_bytes(),
         "index.html": (SOURCES / "index.html").read_bytes(),
     }
 
 
+def digest_sources() -> str:
+    """Returns what tells, without esbuild, whether the page was made again after a change."""
+    files = [_LOCK, *sorted(path for path in SOURCES.rglob("*") if path.suffix in (".js", ".css"))]
+    found = [[path.relative_to(ROOT).as_posix(), path.read_text()] for path in files]
+    found.append(["tools.js", _list_tools()])
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
+
+
 def load_modules() -> dict[str, str]:
-    """Returns the sources by their paths, ready to be joined."""
+    """Returns the sources by their paths, ready for esbuild."""
     texts = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.js")}
-    vendored = _drop_unused(texts.pop(_VENDORED))
+    texts["tools.js"] = _list_tools()
+    vendored = texts.pop(_VENDORED)
+    if vendored.count(_HTM) != 1:
+        raise PageError(f"{_VENDORED} is another one, {_HTM!r} is not in it: look what it has now")
     made = {path: _compile(path, text) for path, text in texts.items()}
-    return {**made, **_pack_messages(texts["i18n/en.js"], texts["i18n/es.js"]), _VENDORED: vendored}
+    packed = _pack_messages(texts["i18n/en.js"], texts["i18n/es.js"])
+    return {**made, **packed, _VENDORED: vendored.replace("fe=", "fe=/*@__PURE__*/", 1)}
 
 
-def make_script(modules: Mapping[str, str], entry: str, result: str = "") -> str:
-    """Returns what `entry` and all it needs do, as one expression whose value is `result`."""
-    # Only inside a function may names be shortened; modules are strict, a script has to say so.
-    text = f"(() => {{\n'use strict';\n{join(modules, entry)}\n{result and f'return {result};'}\n}})();"
-    made: str = minify.string("application/javascript", text)
+def _list_tools() -> str:
+    """Returns what the page knows of tools by their names, as a module: of records/tools.py."""
+    named = {
+        "ASK": tools.ASK,
+        "PLAN": tools.PLAN,
+        "COMMANDS": tools.COMMAND_TOOLS,
+        "SUBJECT": tools.SUBJECT,
+        "SUBJECTS": tools.SUBJECTS,
+        "SUBJECT_OF": {row.name: row.subject for row in tools.TOOLS.values() if row.subject},
+        "SHOWN_OF": {row.name: row.shown for row in tools.TOOLS.values() if row.shown != "end"},
+    }
+    return "\n".join(f"export const {name} = {json.dumps(value)};" for name, value in named.items())
+
+
+def make_script(modules: Mapping[str, str], entry: str, form: str = "iife") -> str:
+    """Returns `entry` and all it needs as one script; as `esm` it exports what `entry` does."""
+    with TemporaryDirectory() as folder:
+        for name, text in modules.items():
+            path = Path(folder) / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        made = _run_esbuild([entry, "--bundle", f"--format={form}"], "", Path(folder))
     if _ENDS.search(made):
-        raise JoinError("the script has the beginning or the end of a script element in it")
+        raise PageError("the script has the beginning or the end of a script element in it")
     return made
+
+
+def install_esbuild() -> None:
+    """Installs what package-lock.json pins, where it is not installed yet."""
+    done = _MODULES / ".package-lock.json"
+    if done.exists() and done.stat().st_mtime >= _LOCK.stat().st_mtime:
+        return
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    try:
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise PageError("npm is not installed") from None
+    except subprocess.CalledProcessError as failed:
+        raise PageError(f"the package registry can't be reached: {failed.stderr[-500:]}") from None
+    done.touch()
+
+
+def _run_esbuild(options: list[str], given: str, folder: Path) -> str:
+    common = ["--minify", "--charset=utf8", "--legal-comments=none", "--target=es2022", "--log-level=warning"]
+    command = [str(_MODULES / "esbuild" / "bin" / "esbuild"), *options, *common]
+    done = subprocess.run(command, input=given, cwd=folder, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise PageError(done.stderr)
+    return done.stdout
 
 
 def _compile(path: str, text: str) -> str:
     try:
         return compile_templates(text)
     except TemplateError as problem:
-        raise JoinError(f"{path}: {problem}") from None
-
-
-def _drop_unused(text: str) -> str:
-    for part in _UNUSED:
-        text, dropped = re.subn(part, "", text, flags=re.S)
-        if dropped != 1:
-            raise JoinError(f"{_VENDORED} is another one, {part!r} is not in it: look what it has now")
-    return text
+        raise PageError(f"{path}: {problem}") from None
 
 
 def _pack_messages(english: str, spanish: str) -> dict[str, str]:
-    """Returns both languages as lines and their keys once: as two maps they are 4 KB larger."""
+    """Returns both languages as lines and their keys once: as two maps they are 5 KB larger."""
     keys, said = zip(*_MESSAGE.findall(english), strict=True)
     others, told = zip(*_MESSAGE.findall(spanish), strict=True)
     if keys != others or len(keys) != english.count("\n\t"):
-        raise JoinError("i18n/en.js and i18n/es.js must have the same keys in the same order, each on a line")
+        raise PageError("i18n/en.js and i18n/es.js must have the same keys in the same order, each on a line")
     lines = ["\n".join(texts).replace("\\'", "'") for texts in (said, told)]
     packed = f"""const MESSAGE_KEYS = '{" ".join(keys)}'.split(' ');
 export const unpack = (text) =>
@@ -90,8 +147,9 @@ export const english = unpack(`{lines[0]}`);"""
 
 def main() -> None:
     try:
+        install_esbuild()
         made = make_page()
-    except JoinError as problem:
+    except PageError as problem:
         sys.exit(f"make page: {problem}")
     MADE.mkdir(exist_ok=True)
     for name, content in made.items():

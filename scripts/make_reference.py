@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -11,8 +12,8 @@ import msgspec
 
 from planck.api.openapi import list_common_statuses, list_error_statuses, make_document
 from planck.api.operations import OPERATIONS, PREFIX
-from planck.cli.main import COMMANDS, NOT_BUILT
-from planck.cli.options import EXAMPLES, OPTIONS, load_pool
+from planck.cli.commands import COMMANDS
+from planck.cli.main import NOT_BUILT
 from planck.config.schema import config_schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
@@ -43,14 +44,16 @@ def _cli() -> Iterator[str]:
     yield f"# The command line\n\n{_MADE}\n"
     yield "`planck PROMPT` talks, `planck run PROMPT` and `planck -p PROMPT` answer once. Exit codes: "
     yield ", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in Exit) + "."
-    for name, (_, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"planck {name}", add_help=False)
-        if name not in OPTIONS:
-            load_pool()
-        OPTIONS[name](parser)
-        yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{EXAMPLES[name]}\n```\n"
+        command = import_module(f"planck.cli.commands.{name}")
+        command.add_options(parser)
+        yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{command.EXAMPLE}\n```\n"
         yield from _options(parser)
-    yield f"\n## Not built yet\n\n{', '.join(f'`planck {name}`' for name in NOT_BUILT)}."
+    promised = [
+        " ".join(filter(None, ("planck", name, word))) for name in NOT_BUILT for word in NOT_BUILT[name]
+    ]
+    yield f"\n## Not built yet\n\n{', '.join(f'`{words}`' for words in promised)}."
 
 
 def _api() -> Iterator[str]:

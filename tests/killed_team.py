@@ -41,7 +41,7 @@ def open_double(folder: Path, provider: ScriptedProvider) -> Planck:
 
 def describe(team: Team) -> dict[str, Any]:
     """What the live team says of itself."""
-    waits = team.mail.waits
+    waits = [ask for ask in team.mail.asks.values() if ask.waiting]
     return {
         "agents": {
             member.id: {
@@ -53,8 +53,8 @@ def describe(team: Team) -> dict[str, Any]:
             }
             for member in team.members
         },
-        "waits": sorted([id, waiter, on] for id, (waiter, on) in waits._by_id.items()),
-        "owed": sorted(team.mail.expected.open),
+        "waits": sorted([ask.envelope.id, ask.envelope.sender, ask.target.id] for ask in waits),
+        "owed": sorted(envelope.id for envelope in team.mail.list_unanswered()),
     }
 
 

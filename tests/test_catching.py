@@ -25,7 +25,7 @@ ALLOWED = {
     "api/pool/node_worker.py": "the task of one session that a node works on",
     "api/app.py": "a frontend's top",
     "cli/main.py": "a frontend's top",
-    "cli/talk/talk.py": "a frontend's top: the end of a conversation",
+    "cli/chat/talk.py": "a frontend's top: the end of a conversation",
 }
 """Files in which a failure of any type may end; to clean up and raise again is anybody's right."""
 

@@ -78,20 +78,31 @@ def test_the_hops_of_one_prompt_are_those_of_the_page(
     check("One prompt", trace)
 
 
-async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
-    def answer(request: Request) -> Say:
-        asked = len(request.history.messages) == 1 and request.system.endswith("be lead")
-        question = {"identifier": "w", "identifier_type": "name", "question": "?"}
-        return Say(calls=[("ask_agent", question)]) if asked else Say(text="done")
+async def run_a_call(folder: Path, tool: str, args: dict[str, str]) -> Trace:
+    """A team of two, whose orchestrator makes one call."""
 
+    def answer(request: Request) -> Say:
+        first = len(request.history.messages) == 1 and request.system.endswith("be lead")
+        return Say(calls=[(tool, args)]) if first else Say(text="done")
+
+    folder.mkdir()
     team = write_team(
-        tmp_path / "team",
+        folder / "team",
         {"type": "orchestrator", "name": "lead", "system_prompt": "be lead"},
         {"type": "worker", "name": "w", "system_prompt": "be w"},
     )
     trace = Trace()
-    await run_traced(open_planck(tmp_path, answer), trace, team=team, model="")
-    check("An ask", trace)
+    await run_traced(open_planck(folder, answer), trace, team=team, model="")
+    return trace
+
+
+async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
+    listing = await run_a_call(tmp_path / "a", "list_team", {})
+    question = {"identifier": "w", "identifier_type": "name", "question": "?"}
+    asking = await run_a_call(tmp_path / "b", "ask_agent", question)
+    check("An ask", asking)
+    own = [hop for hop in asking.hops if hop not in listing.hops and "<" not in hop[1]]
+    assert len(own) <= 21, own
 
 
 async def test_the_hops_of_a_permission_are_those_of_the_page(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ export function addBlock(blocks, event) {
 			return text;
 		}
 		case 'tool_start':
-			push('call', call(findSubject(data.args), data.args, null));
+			push('call', call(findSubject(String(data.name), data.args), data.args, null));
 			break;
 		case 'tool_end': {
 			const end = {ok: Boolean(data.ok), output: String(data.output ?? ''), exit: data.exit_code ?? null, ms: data.duration_ms || 0,

@@ -6,6 +6,7 @@ import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
 import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Output, Pending, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {isBusy, nameOf} from '../parts/status.js';
+import {COMMANDS, SHOWN_OF} from '../tools.js';
 
 const DRAWN = 100;
 const STEP = 80;
@@ -13,8 +14,8 @@ const MOST = 320;
 const NEAR = 60;
 const SUBJECT_SHOWN = 64;
 const NEWEST = {from: null, to: null};
-const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']); // their words stand in the messages
-const READERS = new Set(['read', 'glob', 'grep', 'list_dir', 'load_skill', 'list_skills', 'list_team', 'list_models']);
+
+const shownOf = (tool) => Object.hasOwn(SHOWN_OF, tool) && SHOWN_OF[tool];
 
 export function ConversationView({room, act, seq = null, agent = '', words, facts}) {
 	const [only, setOnly] = useState(agent);
@@ -215,9 +216,10 @@ const Said = ({block, board}) => html`<${Speech} block=${block} board=${board} i
 	${block.thinking && html`<${Fold} title=${t('conv.thinking')}><div class="thinking pre">${seen(block.thinking)}</div><//>`}${block.text && html`<${Markdown} text=${block.text} />`}<//>`;
 
 function findDiff({name, args}) {
+	if (shownOf(name) !== 'diff') return null;
 	const {old_string: before, new_string: after, content} = Object(args);
-	if (name === 'edit' && typeof before === 'string' && typeof after === 'string') return diffTexts(before, after);
-	return name === 'write' && typeof content === 'string' ? diffTexts('', content) : null;
+	if (typeof content === 'string') return diffTexts('', content);
+	return typeof before === 'string' && typeof after === 'string' ? diffTexts(before, after) : null;
 }
 
 function Call({block, board, act, live}) {
@@ -225,7 +227,8 @@ function Call({block, board, act, live}) {
 	const rows = useMemo(() => findDiff(block), [block.args]);
 	const [kind, mark, word] = !end ? ['', '●', t('call.runs')] : end.ok ? ['ok', '✓', t('step.completed')] : ['error', '✗', t('state.failed')];
 	const output = plain(end ? end.output : live);
-	const quiet = end?.ok && (rows || TEAM_TOOLS.has(name) || name === 'update_plan');
+	const shown = shownOf(name);
+	const quiet = end?.ok && (rows || shown === 'message' || shown === 'whole'); // the words stand in a message, the plan on the board
 	const facts = [end?.ms >= 100 && took(end.ms), Boolean(end?.exit) && t('call.exit', {code: end.exit}), end?.error,
 		asked?.decision && `${known('decision', asked.decision)}${asked.scope ? ` (${known('scope', asked.scope)})` : ''}`].filter(Boolean);
 	const label = t('call.output');
@@ -235,8 +238,8 @@ function Call({block, board, act, live}) {
 			${rows && html`<${Changed} ...${countRows(rows)} />`}${facts.map((one) => html`<span class="muted num" key=${one}>${seen(one)}</span>`)}
 			${asked && !asked.decision && !end && html`<span class="state asks"><${Mark} is="▲" /> ${t('state.asks')}</span>${act && html`<${Answer} />`}`}</header>
 		${rows && html`<${Fold} title=${t('diff')}><${Diff} rows=${rows} /><//>`}
-		${name === 'bash' && subject.length > SUBJECT_SHOWN && html`<${Fold} title=${t('call.command')}><${Output}>${seen(block.args?.command)}<//><//>`}
-		${output && !quiet && (end?.ok && READERS.has(name) ? html`<${Fold} title=${t('card.output')}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
+		${COMMANDS.includes(name) && subject.length > SUBJECT_SHOWN && html`<${Fold} title=${t('call.command')}><${Output}>${seen(block.args?.command)}<//><//>`}
+		${output && !quiet && (end?.ok && (shown === 'count' || shown === 'nothing') ? html`<${Fold} title=${t('card.output')}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
 		${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div><//>`;
 }
 

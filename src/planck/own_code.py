@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 else:
     PathFinder = _external.PathFinder
 
-REQUIRED = ("httptools", "jsonschema_rs", "msgspec", "prompt_toolkit", "regex", "rich")
+REQUIRED = ("httptools", "jsonschema_rs", "msgspec", "prompt_toolkit", "regex", "rich", "segno", "uvicorn")
 """The modules that no installation is without: `dependencies` of pyproject.toml."""
-_NEEDED_BY = {"rich": ("markdown_it", "mdurl", "pygments"), "prompt_toolkit": ("wcwidth",)}
+_NEEDED_BY = {
+    "rich": ("markdown_it", "mdurl", "pygments"),
+    "prompt_toolkit": ("wcwidth",),
+    "uvicorn": ("click", "h11"),
+}
 """What they can't do without in turn, in some of their versions."""
 _MAX_LINKS = 40
 _HOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

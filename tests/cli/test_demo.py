@@ -76,14 +76,3 @@ async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> N
     process.send_signal(signal.SIGINT)
     done = await finish(process)
     assert (done.code, done.out, done.err) == (130, "", "")
-
-
-async def test_without_the_server_the_page_is_refused_and_the_extra_named(tmp_path: Path) -> None:
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    # By PYTHONPATH Planck itself imports nothing, but Python runs this before Planck starts.
-    (hidden / "sitecustomize.py").write_text("import sys; sys.modules['uvicorn'] = None")
-    env = {"PYTHONPATH": str(hidden), "TMPDIR": str(tmp_path)}
-    done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", "--web", env=env)
-    assert (done.code, "planck-agents[server]" in done.err) == (2, True)
-    assert not [*tmp_path.glob("planck-demo-*")]

@@ -325,8 +325,10 @@ async def test_verbose_tells_on_standard_error_what_is_done(tmp_path: Path) -> N
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "go", "--verbose", "--permission-mode", "full")
     assert done.out == "done\n"
-    assert 'orchestrator: bash {"command":"echo hi; exit 3"}' in done.err
-    assert "bash failed" in done.err
+    lines = [line.strip() for line in done.err.splitlines()]
+    assert lines.index("● bash echo hi; exit 3") < lines.index("✗ bash echo hi; exit 3")
+    assert "hi" in lines
+    assert "done" not in lines, "the answer is on standard output"
 
 
 async def test_the_first_frame_names_servers_and_what_was_left_out(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 import trustme
 
+from planck.cli.commands import COMMANDS
 from tests.command import Bench
 from tests.llm.raw_server import bundle, server_tls
 from tests.wire import chat
@@ -11,10 +13,10 @@ from tests.wire.server import WireServer
 
 SLOW = {
     *("regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"),
-    *("random", "tempfile"),
+    *("random", "tempfile", "segno", "uvicorn", "click", "h11"),
 }
 """Each costs 1 to 40 ms; one answer over http needs none of them."""
-OURS = 186
+OURS = 187
 """Modules of Planck that one answer may load."""
 
 
@@ -47,11 +49,22 @@ async def test_the_help_of_run_is_read_without_the_runtime(tmp_path: Path) -> No
     assert loaded & {"asyncio", "msgspec", "logging", "typing"} == set()
     assert {name for name in loaded if name.startswith("planck.")} == {
         "planck.cli",
+        "planck.cli.commands",
+        "planck.cli.commands.run",
         "planck.cli.main",
-        "planck.cli.options",
         "planck.cli.parser",
         "planck.cli.streams",
         "planck.own_code",
+    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_no_help_of_a_command_loads_what_only_its_work_needs(tmp_path: Path, name: str) -> None:
+    loaded = await imports(Bench(tmp_path, "http://127.0.0.1:9"), name, "--help")
+    ours = {module for module in loaded if module.startswith("planck.")}
+    assert "asyncio" not in loaded
+    assert {module for module in ours if module.split(".")[1] not in ("cli", "records", "own_code")} <= {
+        "planck.headless"
     }
 
 

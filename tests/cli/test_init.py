@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planck.cli.update import find_way
+from planck.cli.commands.update import find_way
 from tests.command import Bench
 
 CODEX = '[mcp_servers.docs]\ncommand = "npx"\n'

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planck.cli.main import COMMANDS, main
+from planck.cli.commands import COMMANDS
+from planck.cli.main import main
 from scripts.make_reference import pages
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"

@@ -10,14 +10,15 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from unicodedata import east_asian_width
 
 import pytest
 
 from planck import Planck
-from planck.cli.main import COMMANDS, main
-from planck.cli.options import OPTIONS, load_pool
+from planck.cli.commands import COMMANDS
+from planck.cli.main import main
 from planck.cli.parser import Mistake, Parser
 from planck.records.events import TurnStatus
 from planck.store.sqlite.lock import WriterLock
@@ -417,9 +418,7 @@ def _read_hint(hint: str) -> None:
     if rest == ["--help"] or args == ["--help"]:
         return
     parser = Parser(prog=name)
-    if name not in OPTIONS:
-        load_pool()
-    OPTIONS[name](parser)
+    import_module(f"planck.cli.commands.{name}").add_options(parser)
     options = parser.parse_args([stand_in if word == "ACTION" else word for word in rest])
     if name == "sessions" and options.action not in ("list", "tree"):
         assert options.what, f"{hint!r} does not say which session"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planck.cli.main import COMMANDS
+from planck.cli.commands import COMMANDS
 from tests.command import WAIT, Bench
 from tests.terminal import on_terminal
 from tests.wire import chat

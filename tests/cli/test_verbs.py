@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from planck import __version__
-from planck.cli.main import COMMANDS, ELSEWHERE, NOT_BUILT, main
+from planck.cli.commands import COMMANDS
+from planck.cli.main import ELSEWHERE, NOT_BUILT, main
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -44,6 +45,7 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
     "args",
     [
         *(("blame", "prices.py:3"), ("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
+        *(("land", "some-session", "--drop"), ("run", "go", "--isolated"), ("run", "go", "--land", "auto")),
         *(
             ("run", "go", "--check", "make test"),
             ("run", "go", "--check=true"),
@@ -54,7 +56,7 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
             ("sessions", "replay", "x", "--from", "3", "--swap", "a=b"),
         ),
         *(("sessions", "export", "x", "--as-test"), ("sessions", "export", "x", "--as-scenario")),
-        *(("teams", "test", "crew"), ("teams", "simulate", "crew", "--seeds", "200")),
+        ("teams", "test", "crew"),
     ],
 )
 async def test_what_is_promised_and_not_built_yet_says_so(tmp_path: Path, args: tuple[str, ...]) -> None:

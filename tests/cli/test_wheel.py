@@ -34,7 +34,7 @@ PATIENCE = 170
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_wheel(tmp_path_factory.mktemp("wheel"), "server")
+    return install_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 class Home:

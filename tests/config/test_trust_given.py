@@ -11,8 +11,8 @@ WORDS = {
     "headless/planck.py": {"trust"},
     "headless/script.py": {"trust"},
     "headless/pool/pool.py": {"self._planck.trust if place.own else False"},
-    "cli/run.py": {"options.trust"},
-    "cli/serve.py": {"options.trust"},
+    "cli/session.py": {"options.trust"},
+    "cli/commands/serve.py": {"options.trust"},
     "cli/place.py": {"getattr(options, 'trust', False)"},
 }
 """Where trust is handed on, and what is handed on: what the user said, or what the same folder has."""

@@ -11,11 +11,11 @@ from planck.records.events import Draft
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.store.library import Library
 from planck.store.memory import MemoryStore
-from planck.store.memory_library import MemoryLibrary
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.sqlite.library import FileLibrary
 from planck.store.store import Store
 from planck.toolkit.clock import RandomIds
+from tests.memory_library import MemoryLibrary
 
 IDS = RandomIds()
 

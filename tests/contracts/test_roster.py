@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from planck.records.outcome import PlanckError
 from planck.store.postgres.roster import PostgresRoster
 from planck.store.roster import Command, NodeRow, Roster, SessionRow, TokenRow
+from tests.memory_roster import MemoryRoster
 from tests.postgres import run_sql
 
 LEASE = 60.0
@@ -39,10 +38,7 @@ class Bench:
         )
 
 
-KINDS = ["postgres", *(["memory"] if find_spec("planck.store.memory_roster") else [])]
-
-
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["postgres", "memory"])
 async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
     if request.param == "postgres":
         url = request.getfixturevalue("database")
@@ -50,13 +46,12 @@ async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
         yield Bench(roster, lambda seconds: _age(url, seconds))
         await roster.aclose()
         return
-    memory = import_module("planck.store.memory_roster")
     clock = [0.0]
 
     def advance(seconds: float) -> None:
         clock[0] += seconds
 
-    yield Bench(memory.MemoryRoster(lambda: clock[0]), advance)
+    yield Bench(MemoryRoster(lambda: clock[0]), advance)
 
 
 def _age(url: str, seconds: float) -> None:

@@ -16,7 +16,7 @@ from tests.wire.server import Asked, Reply, WireServer, json_reply
 
 def test_the_snapshot_is_small_dated_and_knows_the_vendors_models() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", catalog.snapshot_date())
-    assert sum(len(catalog.models(provider)) for provider in catalog.providers()) > 4000
+    assert sum(len(catalog.models(provider)) for provider in ("anthropic", "openai", "google")) > 100
     sonnet = catalog.find("anthropic", "claude-sonnet-4-6")
     assert sonnet is not None
     assert sonnet.context_window >= 200_000

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import trustme
+import truststore
 
 from planck.http.address import Network
 from planck.http.connection import HttpResponse
 from planck.http.transport import HttpTransport, read_all
 from planck.llm.provider import ProviderError
 from planck.records.outcome import ErrorKind
-from tests.llm.raw_server import HELLO, OK, Peer, raw_server
+from tests.llm.raw_server import HELLO, OK, Peer, bundle, raw_server, server_tls
 from tests.virtual_time import run_virtual
 
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
@@ -279,6 +280,37 @@ async def test_a_bundle_that_is_not_there_says_so(tmp_path: Path) -> None:
     transport = HttpTransport(Network(ca_bundle=str(tmp_path / "none.pem")))
     with pytest.raises(ProviderError, match=r"none\.pem"):
         await ask(transport, "https://127.0.0.1:1")
+
+
+async def test_the_system_s_own_store_decides_where_it_was_asked_for(tmp_path: Path) -> None:
+    ca = trustme.CA()
+    async with raw_server(say_hello, server_tls(ca, "127.0.0.1")) as server:
+        unknown = HttpTransport(Network(system_certificates=True))
+        with pytest.raises(ProviderError) as refused:
+            await ask(unknown, server.url)
+        known = HttpTransport(Network(system_certificates=True, ca_bundle=bundle(ca, tmp_path)))
+        assert await ask(known, server.url) == b"hello"
+        await unknown.aclose()
+        await known.aclose()
+    assert refused.value.err.details == {"permanent": True}
+    assert "is not trusted" in refused.value.err.message
+
+
+async def test_the_system_s_store_is_asked_about_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    ca = trustme.CA()
+
+    class Store(truststore.SSLContext):
+        """A machine whose administrator added an authority."""
+
+        def __init__(self, protocol: int) -> None:
+            super().__init__(protocol)
+            self.load_verify_locations(cadata=ca.cert_pem.bytes().decode())
+
+    monkeypatch.setattr(truststore, "SSLContext", Store)
+    async with raw_server(say_hello, server_tls(ca, "127.0.0.1")) as server:
+        transport = HttpTransport(Network(system_certificates=True))
+        assert await ask(transport, server.url) == b"hello"
+        await transport.aclose()
 
 
 async def test_a_closed_transport_says_so(transport: HttpTransport) -> None:

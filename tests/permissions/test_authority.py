@@ -6,7 +6,8 @@ import pytest
 
 from planck.permissions.authority import effective_authority, grant, meet, session_ceiling
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import ORCHESTRATOR_TOOLS, AgentSpec, ModelSpec, Role
+from planck.records.specs import AgentSpec, ModelSpec, Role
+from planck.records.tools import ORCHESTRATOR_TOOLS
 
 TOOLS = ("bash", "edit", "read", "write", "mcp__git__push", "spawn_agent", "list_models", "", "Bash", "*")
 SKILLS = ("review", "deploy", "tests")

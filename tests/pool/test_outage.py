@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from planck.headless.pool.node import Node
-from planck.store.memory_roster import MemoryRoster
 from planck.store.roster import NodeRow
+from tests.memory_roster import MemoryRoster
 from tests.pool.test_simulation import TERMS, LoopClock
 from tests.virtual_time import run_virtual
 

@@ -11,9 +11,9 @@ import pytest
 
 from planck.headless.pool.node import Node, Terms
 from planck.records.outcome import ErrorKind
-from planck.store.memory_roster import MemoryRoster
 from planck.store.roster import Command, NodeRow, SessionRow
 from planck.store.store import StoreError
+from tests.memory_roster import MemoryRoster
 from tests.virtual_time import run_virtual
 
 TERMS = Terms(lease_s=30.0, beat_s=5.0)

@@ -48,3 +48,13 @@ async def test_tls_goes_through_the_proxy_and_is_verified_with_the_user_s_bundle
             done = await run(tmp_path / "b", "https://model.test", **known)
     assert (done.code, done.result["text"]) == (0, "ok")
     assert {line for line, _ in proxy.asked} == {"CONNECT model.test:443 HTTP/1.1"}
+
+
+async def test_the_system_s_certificates_need_an_extra_which_is_named(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    # By PYTHONPATH Planck itself imports nothing, but Python runs this before Planck starts.
+    (hidden / "sitecustomize.py").write_text("import sys; sys.modules['truststore'] = None")
+    variables = {"PLANCK_SYSTEM_CERTS": "1", "PYTHONPATH": str(hidden)}
+    done = await run(tmp_path / "a", "https://127.0.0.1:9", **variables)
+    assert (done.code, "planck-agents[certificates]" in done.err) == (75, True)

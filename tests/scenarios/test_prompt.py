@@ -14,7 +14,7 @@ from benchmarks import first_request
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.records.outcome import PlanckError
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.undo import Selection
 from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace.git import checkout

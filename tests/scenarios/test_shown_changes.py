@@ -10,14 +10,16 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from planck.acp.rpc import Peer
+from planck.acp.schema import Diff
 from planck.acp_agent.narrator import Narrator
 from planck.acp_agent.questions import Asker
 from planck.api.shapes import Pending
-from planck.cli.approver import _call_text
-from planck.cli.talk.box import draw_box, draw_whole
-from planck.cli.talk.styled import as_text
-from planck.cli.undo import preview
-from planck.headless import Diff, Peer, Selection
+from planck.cli.ask.approver import _call_text
+from planck.cli.ask.box import draw_box, draw_whole
+from planck.cli.tell.styled import as_text
+from planck.cli.tell.undo import preview
+from planck.headless import Selection
 from planck.records.approval import Question
 from tests.records.test_diffs import SEPARATORS
 from tests.scenarios.test_shown_content import Person, Room, nothing

@@ -286,7 +286,7 @@ class Play(Crew):
             "questions",
         )
         tasks = {letter.id for letter in board.owed if letter.kind == "task"}
-        open_tasks = {id for id, letter in self.team.mail.expected.open.items() if letter.kind == "task"}
+        open_tasks = set(self.team.mail.sent.tasks)
         self._same(tasks - flight.touched, open_tasks - flight.touched, "tasks that are owed")
         if not flight.entries:
             self.seen["moments with nothing in flight"] += 1
@@ -312,7 +312,8 @@ class Play(Crew):
         over = Counter(
             wait.on for wait in row.waits if wait.message_id in flight.touched or wait.deadline <= now
         )
-        edges = Counter(self.team.mail.waits._edges.get(member.id, {}))
+        asks = [ask for ask in self.team.mail.asks.values() if ask.envelope.sender == member.id]
+        edges = Counter(ask.target.id for ask in asks if ask.waiting)
         edges -= Counter(fact.on for fact in mine if isinstance(fact, Wait))
         # Whose target ends or stops may learn a commit later than the log that there is nothing to wait for.
         gone = flight.stopped | {one.id for one in board.agents if one.ended or one.stopping}

@@ -38,8 +38,8 @@ async def test_thousands_of_turns_leave_nothing_behind_but_their_history(turns: 
             sizes.append(_rss())
     assert len(asyncio.all_tasks()) == tasks
     assert _descriptors() == descriptors
-    assert len(crew.team.mail.waits) == 0
-    assert not crew.team.mail.expected.open
+    assert not crew.team.mail.asks
+    assert not crew.team.mail.sent.tasks
     half = len(sizes) // 2
     slope = (sizes[-1] - sizes[half]) / ((len(sizes) - 1 - half) * every * 2)
     # A log in memory holds each text four times (said, turn's end, response, tool's end), the asker's history

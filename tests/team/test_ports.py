@@ -151,5 +151,5 @@ async def _gone_sender() -> None:
     await asyncio.sleep(5)
     async with asyncio.timeout(60):
         await crew.team.wait_until_settled()
-    assert (lead.incoming, lead.actor.agent.turn) == (0, 1)
+    assert (crew.team.mail.count_incoming(lead), lead.actor.agent.turn) == (0, 1)
     await crew.aclose()

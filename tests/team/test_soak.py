@@ -55,8 +55,8 @@ async def _storm(agents: int, messages: int, seed: int) -> None:
             await asyncio.sleep(choose.random())
     await crew.team.wait_until_settled()
     _none_lost_none_doubled(crew, messages)
-    assert len(crew.team.mail.waits) == 0
-    assert not crew.team.mail.expected.open
+    assert not crew.team.mail.asks
+    assert not crew.team.mail.sent.tasks
     await crew.aclose()
     assert asyncio.all_tasks() == {asyncio.current_task()}
 

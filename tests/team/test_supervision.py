@@ -107,8 +107,8 @@ def _check(crew: Crew, at: int) -> None:
     answered = Counter(f.correlation_id for f in facts if isinstance(f, Envelope) and f.kind is Kind.RESPONSE)
     for task in tasks:
         assert answered[task] == 1, f"at call {at}: a task reports exactly once"
-    assert len(crew.team.mail.waits) == 0, f"at call {at}: no edge is left"
-    assert not crew.team.mail.expected.open, f"at call {at}: nothing is still expected"
+    assert not crew.team.mail.asks, f"at call {at}: no ask is left"
+    assert not crew.team.mail.sent.tasks, f"at call {at}: nothing is still expected"
 
 
 def _fail(crew: Crew) -> None:
@@ -337,7 +337,7 @@ async def _ended_while_sending() -> None:
     assert [end.error and end.error.kind for end in ends] == ["not_found", "target_gone", None]
     dead = [fact for fact in crew.recorded("delivery") if isinstance(fact, Delivery) and fact.state == "dead"]
     assert len(dead) == 2
-    assert not crew.team.mail.expected.open
+    assert not crew.team.mail.list_unanswered()
     await crew.aclose()
 
 

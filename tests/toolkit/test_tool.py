@@ -46,6 +46,27 @@ def test_a_tool_with_effects_gives_its_own_plan() -> None:
     assert tool.dry_run({}, CTX) == Ok({"output": "would look"})
 
 
+async def find_nothing(args: dict[str, Any]) -> str:
+    return ""
+
+
+def test_earlier_names_of_keywords_and_attributes_still_work() -> None:
+    def act(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Ok({"output": ""})
+
+    make = functools.partial(Tool, "look", "", PARAMETERS, act, made(act).dry_run)
+    new = make(extra_arguments=["cwd"], probe_in_sandbox=True, find_unknown_address=find_nothing)
+    for one in (make(always=["cwd"], tried=True, stranger=find_nothing), new):
+        assert one.extra_arguments == one.always == {"cwd": {}}
+        assert one.probe_in_sandbox is one.tried is True
+        assert one.find_unknown_address is one.stranger is find_nothing
+        assert one.has_preview is one.plans is True
+        one.stranger = None
+        assert one.find_unknown_address is None
+    plain = made(act)
+    assert [plain.always, plain.tried, plain.stranger, plain.plans] == [{}, False, None, False]
+
+
 def test_the_spec_for_a_model_has_no_function() -> None:
     spec = made(lambda args, ctx: Ok({"output": ""})).to_ai_tool()
     assert spec == ToolSpec("look", "Look at a file.", PARAMETERS)

@@ -176,7 +176,7 @@ async def test_a_plain_schema_lets_unknown_keys_pass(tmp_path: Path) -> None:
 async def test_runtime_keys_pass_a_closed_schema(tmp_path: Path) -> None:
     recorder = Recorder()
     closed = {**SCHEMA, "additionalProperties": False}
-    room = Room(tmp_path, [tool(recorder, schema=closed, always=["cwd", "timeout"])])
+    room = Room(tmp_path, [tool(recorder, schema=closed, extra_arguments=["cwd", "timeout"])])
     await room.call("probe", {"path": "a", "cwd": ".", "timeout": 5})
     assert recorder.seen == [{"path": "a", "cwd": ".", "timeout": 5}]
 

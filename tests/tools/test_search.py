@@ -1,6 +1,8 @@
 """glob, grep and list_dir, with ripgrep and without it; attacks W12 and W17."""
 
 import os
+import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,13 +11,14 @@ from typing import Any
 import pytest
 
 from planck.toolkit.tool import Tool
-from planck.tools.builtin.files import Views
+from planck.tools.builtin.files import Shared, Spills, Views
 from planck.tools.builtin.glob import glob_tool
 from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
 from planck.workspace.paths.paths import Root
+from planck.workspace.process.jobs import Jobs
 from tests.tools.room import ENVIRONMENT, Room, kind, open_folder, value
 
 FILES = {
@@ -48,7 +51,12 @@ def search_tools(ws: Path, ripgrep: bool) -> list[Tool]:
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=ripgrep)
     assert (engine.program is not None) is ripgrep
-    return [glob_tool(Views(root), engine), grep_tool(Views(root), engine), list_dir_tool(Views(root))]
+    shared = share(root, engine)
+    return [glob_tool(shared), grep_tool(shared), list_dir_tool(shared)]
+
+
+def share(root: Root, engine: Engine) -> Shared:
+    return Shared(Views(root), Spills(root.path), ENVIRONMENT, Jobs(), engine)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +194,7 @@ async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path)
     ws = tmp_path / "ws"
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=3.0)
-    room = Room(tmp_path, [grep_tool(Views(root), engine)])
+    room = Room(tmp_path, [grep_tool(share(root, engine))])
     (ws / "a").write_text("aaa\n")
     (ws / "bomb").write_text("a" * 65_536 + "!\n")
     result = await room.call("grep", {"pattern": "(a+)+$"})
@@ -201,7 +209,8 @@ async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
     (ws / "bin" / "rg").write_text("#!/bin/sh\ntouch pwned\n")
     (ws / "bin" / "rg").chmod(0o755)
     root = Root(ws)
-    room = Room(tmp_path, [glob_tool(Views(root), Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
+    engine = Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"})
+    room = Room(tmp_path, [glob_tool(share(root, engine))])
     await room.call("glob", {"pattern": "*"})
     assert not (ws / "pwned").exists()
 
@@ -223,7 +232,7 @@ async def test_a_folder_that_may_not_be_read_takes_no_other_file_along() -> None
         root = Root(room.ws)
         engine = Engine(root, {"PATH": f"{folder}:/usr/bin:/bin"})
         assert engine.program == str(folder / "rg")
-        searching = Room(folder, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
+        searching = Room(folder, [glob_tool(share(root, engine)), grep_tool(share(root, engine))])
         assert (await searching.call("grep", {"pattern": "needle"})).output == "a:1:needle\nn:1:needle"
         assert (await searching.call("glob", {"pattern": "**"})).output == "a\nn"
         assert (await searching.call("grep", {"pattern": "absent"})).output == "[no lines match]"
@@ -247,7 +256,7 @@ async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_pat
     root = Root(room.ws)
     engine = Engine(root, {"PATH": f"{programs}:/usr/bin:/bin"})
     assert engine.program == str(programs / "rg")
-    searching = Room(tmp_path, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
+    searching = Room(tmp_path, [glob_tool(share(root, engine)), grep_tool(share(root, engine))])
     assert (await searching.call("glob", {"pattern": "**"})).output == "real"
     assert (await searching.call("grep", {"pattern": "x"})).output == "real:1:one"
 
@@ -255,36 +264,82 @@ async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_pat
 GITIGNORES = [
     "*.log", "/a.log", "a.log/", "sub/", "/sub", "sub/*.log", "**/b.log", "sub/**", "!a.log", "*.log\n!a.log",
     "a?log", "[ab].log", "[!a].log", "a.*", "*", "*\n!*/\n!b.log", "sub/deep", "**/deep/", "deep/**/x",
-    "/*/b.log",    "a\\.log", "\\#x", "#x", "x ", "x\\ ", "sub/**/x", "d*p", "s[u-w]b", "*.LOG", "sub//a.log",
+    "/*/b.log", "a\\.log", "\\#x", "#x", "x ", "x\\ ", "sub/**/x", "d*p", "s[u-w]b", "*.LOG", "sub//a.log",
+    "sub/*\n!sub/deep", "/*\n!/sub\n/sub/*\n!/sub/deep/", "deep\n!deep/", "deep/\n!deep", "**", "**/", "*/",
+    "sub/**/", "/**/x", "**/sub/**", "!*", "x  \\ ", "\\!x", "\\x", "[]x]", "a[!]b", "sub/[!a]*", "*\\",
+    "sub\\/a.log", "?.log", "**x", "x**", "a**b", "sub/d**", "/", "//", "!/", "!", "./x", "sub/./x", " x",
+    "x\\", "[a.log", "*\n!sub/\n!sub/a.log", "*.log\r\n!a.log\r", "\ufeffx", "sub/deep/**\n!sub/deep/x",
+    "**/n/**", "deep/*/x", "*/*/x", "/**", "a.log \\", "[^a].log", "\\*.log", "sub/**.log", "é", "?", "[é]",
+    "*\n!**/\n!*.log", "/**\n!/deep", "*\\ \n!/**/**/***", "x\vy",
 ]  # fmt: skip
-
-
+OF_THEIR_OWN = ["x\t", "[a-", "[\\]x]", "[[:alpha:]].log"]
+"""Both engines read these alike, and not as git does."""
 TREE = [
     *("a.log", "b.log", "x", "#x", "x ", "deep/n/x"),
     *("sub/a.log", "sub/b.log", "sub/deep/x", "sub/deep/b.log"),
 ]
+HARD = ["!x", "x\t", "]x", "é", "[a-", "a!b", "a.log ", "\\x", "*", "y", " x", "sub/x", "sub/deep/deep/x"]
 
 
-@pytest.mark.parametrize("rules", GITIGNORES, ids=ascii)
-async def test_our_own_worker_reads_a_gitignore_as_git_does(rules: str, tmp_path: Path) -> None:
-    """Against git itself: every file of a small tree, listed by both."""
-    ws = tmp_path / "ws"
-    for name in TREE:
-        (ws / name).parent.mkdir(parents=True, exist_ok=True)
-        (ws / name).touch()
-    (ws / ".gitignore").write_text(rules + "\n")
-    (ws / "sub" / ".gitignore").write_text("!b.log\n")
+def make_gitignore(source: random.Random) -> str:
+    def segment() -> str:
+        if source.random() < 0.65:
+            return source.choice(["a.log", "b.log", "x", "sub", "deep", "n", "**", "*"])
+        parts = ["*", "?", "a", "x", "s", "u", "b", "d", "[ab]", "[a-d]", "\\x", ".log", "**", "deep", "\\*"]
+        return re.sub(r"\*{3,}", "**", "".join(source.choices(parts, k=source.randint(1, 3))))
+
+    def line() -> str:
+        path = "/".join(segment() for _ in range(source.choice((1, 1, 1, 2, 2, 3))))
+        ends = source.choice(("", "", "", "!", "!/", "/")), source.choice(("", "", "", "/", " ", "\\ "))
+        return path.join(ends)
+
+    return "\n".join(line() for _ in range(source.randint(1, 5)))
+
+
+@pytest.fixture(scope="module")
+def ignoring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tuple[str, str]], set[str]]:
+    """A folder for each pair of ignore files, one inside the other; the files that git shows there."""
+    ws, source = tmp_path_factory.mktemp("ignoring"), random.Random(7)
+    pairs = [(rules, "!b.log") for rules in (*GITIGNORES, *OF_THEIR_OWN)]
+    pairs += [(make_gitignore(source), make_gitignore(source)) for _ in range(300)]
+    cases = {f"{number:03}": pair for number, pair in enumerate(pairs)}
+    for name, (outer, inner) in cases.items():
+        (ws / name / "deep/n").mkdir(parents=True)
+        (ws / name / "sub/deep/deep").mkdir(parents=True)
+        for file in (*TREE, *HARD):
+            (ws / name / file).touch()
+        (ws / name / ".gitignore").write_bytes(f"{outer}\n".encode())
+        (ws / name / "sub/.gitignore").write_bytes(f"{inner}\n".encode())
     git = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(ws)]
     subprocess.run([*git, "init", "-q"], check=True)
     listed = subprocess.run(
         [*git, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=True
     )
-    expected = sorted(listed.stdout.decode().split("\0")[:-1])
     shutil.rmtree(ws / ".git")
-    room = Room(tmp_path, search_tools(ws, ripgrep=False))
-    assert sorted((await room.call("glob", {"pattern": "**"})).output.splitlines()) == (
-        expected or ["[no files match]"]
-    )
+    return ws, cases, {os.fsdecode(name) for name in listed.stdout.split(b"\0")[:-1]}
+
+
+async def list_files(ws: Path, ripgrep: bool) -> set[str]:
+    found = await Engine(Root(ws), ENVIRONMENT, ripgrep=ripgrep).files(".", lambda path: True, 1_000_000)
+    assert found.finished
+    return {path for path, _ in found.places}
+
+
+@pytest.mark.parametrize("ripgrep", [True, False], ids=["ripgrep", "python"])
+async def test_ignore_files_are_read_as_git_reads_them(
+    ignoring: tuple[Path, dict[str, tuple[str, str]], set[str]], ripgrep: bool
+) -> None:
+    ws, cases, expected = ignoring
+    found = await list_files(ws, ripgrep)
+    wrong = {cases[path.partition("/")[0]][0] for path in found ^ expected}
+    assert wrong == {*OF_THEIR_OWN}
+
+
+async def test_both_engines_list_the_same_files(
+    ignoring: tuple[Path, dict[str, tuple[str, str]], set[str]],
+) -> None:
+    ws, _, _ = ignoring
+    assert await list_files(ws, ripgrep=True) == await list_files(ws, ripgrep=False)
 
 
 @pytest.mark.parametrize("ripgrep", [True, False])

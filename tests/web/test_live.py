@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from planck.client import Client
-from scripts.join_modules import list_names
-from scripts.make_page import load_modules
 from tests.api.bench import free_port, served
 from tests.command import WAIT, Bench
 from tests.web.chromium import PHONE, Tab, chromium, needs_chromium, open_tab
@@ -147,12 +145,3 @@ async def test_after_a_cut_the_page_is_what_a_fresh_one_is(tmp_path: Path, secon
             lost = [one for one in await tab.list_problems() if "ERR_" not in one]
             assert lost == []
             assert await fresh.list_problems() == []
-
-
-async def test_no_name_of_the_one_scope_hides_one_of_the_browser_s() -> None:
-    """A module that means `focus()` would otherwise call what another one happens to call so."""
-    names = list_names(load_modules(), "start.js")
-    assert len(names) > 200
-    async with chromium() as browser:
-        page = await (await browser.open_context()).new_page()
-        assert await page.evaluate("(names) => names.filter((one) => one in window)", names) == []

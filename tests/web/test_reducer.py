@@ -1,7 +1,4 @@
-"""The page folds a log as records/board.py does: every fixture, random teams, damaged events.
-
-What folds here is made of its source as all of the page is: what a minifier breaks shows.
-"""
+"""The page folds a log as records/board.py does: every fixture, random teams, damaged events."""
 
 import json
 import random
@@ -16,7 +13,7 @@ import pytest
 from planck.records import codec
 from planck.records.board import Board, apply
 from planck.records.events import Event, frame
-from scripts.make_page import load_modules, make_script
+from scripts.make_page import SOURCES, make_script
 from tests.team.test_live_board import Play
 from tests.virtual_time import run_virtual
 
@@ -53,7 +50,7 @@ def play(seed: int) -> list[Event]:
     return run_virtual(run(), seed=seed)
 
 
-def fold(logs: list[Log], every: int, folder: Path) -> dict[str, Any]:
+def fold(logs: list[Log], every: int, folder: Path, source: str = "") -> dict[str, Any]:
     """Folds the logs in both languages; boards are compared after every so many events, and at the end."""
     asked = []
     for name, events in logs:
@@ -66,8 +63,7 @@ def fold(logs: list[Log], every: int, folder: Path) -> dict[str, Any]:
         asked.append({"name": name, "events": frames, "boards": boards})
     file, script = folder / "logs.json", folder / "reducer.mjs"
     file.write_bytes(codec.encode(asked))
-    made = make_script(load_modules(), "reducer.js", "{emptyBoard, reduce}")
-    script.write_text(f"export const {{emptyBoard, reduce}} = {made}")
+    script.write_text(source or (SOURCES / "reducer.js").read_text())
     assert NODE
     done = subprocess.run(
         [NODE, str(Path(__file__).parent / "fold.mjs"), str(script), str(file)],
@@ -104,8 +100,19 @@ def damage(events: list[Event], choose: random.Random) -> list[Event]:
 
 
 def test_every_fixture_gives_its_board_event_by_event(tmp_path: Path) -> None:
+    _compare_fixtures(tmp_path)
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("esbuild")
+def test_every_fixture_gives_its_board_when_the_reducer_is_minified(tmp_path: Path) -> None:
+    source = {"reducer.js": (SOURCES / "reducer.js").read_text()}
+    _compare_fixtures(tmp_path, make_script(source, "reducer.js", "esm"))
+
+
+def _compare_fixtures(folder: Path, source: str = "") -> None:
     paths = [*sorted(LOGS.glob("*.ndjson")), *sorted(LOGS.glob("old/*.ndjson"))]
-    answer = fold([(path.name, read(path)) for path in paths], 1, tmp_path)
+    answer = fold([(path.name, read(path)) for path in paths], 1, folder, source)
     assert answer["wrong"] == []
     assert answer["compared"] > 300
 

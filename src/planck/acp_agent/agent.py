@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from planck import __version__
-from planck.acp_agent.beginning import Beginning, Defaults
-from planck.headless import (
+from planck.acp.methods import (
     AgentCapabilities,
     AuthenticateRequest,
     AuthMethod,
@@ -30,7 +29,6 @@ from planck.headless import (
     NewSessionResponse,
     Nothing,
     OpenSessionRequest,
-    Peer,
     PromptCapabilities,
     PromptRequest,
     PromptResponse,
@@ -40,9 +38,9 @@ from planck.headless import (
     SetConfigOptionRequest,
     SetConfigOptionResponse,
     SetModeRequest,
-    UnknownMethod,
-    read_params,
 )
+from planck.acp.rpc import Peer, UnknownMethod, read_params
+from planck.acp_agent.beginning import Beginning, Defaults
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 TYPE_CHECKING = False  # what follows is loaded with the first session: an editor waits for `initialize`

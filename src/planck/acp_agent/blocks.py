@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
-from planck.headless import (
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    Record,
-    ResourceLink,
-    TextContent,
-    image_from_base64,
-)
+from planck.acp.schema import AudioContent, EmbeddedResource, ImageContent, Record, ResourceLink, TextContent
+from planck.headless import image_from_base64
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import ErrorKind, PlanckError
 

@@ -2,61 +2,34 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
-from planck.headless import Content, Diff, Location, TextContent
+from planck.acp.schema import Content, Diff, Location, TextContent
 from planck.records import codec
-from planck.records.specs import FOREIGN
+from planck.records.tools import COMMAND_TOOLS, EXTERNAL_TOOLS, find_row, find_subject
 from planck.records.visible import fit_line
 
-ToolKind: TypeAlias = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
-]
-_KINDS: dict[str, ToolKind] = {
-    "read": "read",
-    "list_dir": "read",
-    "load_skill": "read",
-    "list_skills": "read",
-    "list_team": "read",
-    "list_models": "read",
-    "write": "edit",
-    "edit": "edit",
-    "glob": "search",
-    "grep": "search",
-    "bash": "execute",
-    "update_plan": "think",
-    "web_fetch": "fetch",
-}
-_SUBJECTS = ("command", "path", "pattern", "url", "prompt", "task", "identifier", "type", "name")
+_SUBJECTS = ("prompt", "task", "type")
+"""What an editor shows of a call that has no other subject."""
 _MAX_TITLE = 200
 _MAX_DIFF = 1 << 20
 """Bytes of a file of which the whole is shown; of a larger one only what is replaced."""
 
 
-_FOREIGN: dict[str, ToolKind] = {f"{FOREIGN}_{kind}": kind for kind in get_args(ToolKind)}
-"""Calls of a member that is another program: their kind is what it said."""
-
-
-def find_kind(tool: str) -> ToolKind:
-    return _KINDS.get(tool) or _FOREIGN.get(tool, "other")
-
-
 def make_title(tool: str, args: Any, agent: str = "") -> str:
     """Returns `make test`, `edit prices.py`, `ask_agent tester`; of a worker `tester · make test`."""
-    subject = ""
+    subject = find_subject(tool, args)
     if isinstance(args, Mapping):
-        subject = next((str(args[key]) for key in _SUBJECTS if isinstance(args.get(key), str)), "")
-        if tool in ("ask_agent", "delegate_task") and isinstance(args.get("identifier"), str):
-            subject = args["identifier"]
-        if tool in _FOREIGN and isinstance(args.get("title"), str):
-            subject = args["title"]
-    text = subject if subject and (tool == "bash" or tool in _FOREIGN) else f"{tool} {subject}".strip()
+        keys = ("title",) if tool in EXTERNAL_TOOLS else _SUBJECTS if not subject else ()
+        subject = next((args[key] for key in keys if isinstance(args.get(key), str)), subject)
+    alone = tool in COMMAND_TOOLS or tool in EXTERNAL_TOOLS
+    text = subject if subject and alone else f"{tool} {subject}".strip()
     return fit_line(f"{agent} · {text}" if agent else text, _MAX_TITLE)
 
 
 def find_locations(workspace: str, tool: str, args: Any) -> tuple[Location, ...] | None:
     """Returns the file that a call is about; None for a tool that has none."""
-    if find_kind(tool) not in ("read", "edit", "search") or not isinstance(args, Mapping):
+    if find_row(tool).kind not in ("read", "edit", "search") or not isinstance(args, Mapping):
         return None
     path = args.get("path")
     if not isinstance(path, str) or not path or "\0" in path:
@@ -71,16 +44,16 @@ def make_absolute(workspace: str, path: str) -> str:
 
 
 def make_diff(path: str, tool: str, args: Any, before: str | None) -> Diff | None:
-    """Returns what `edit` or `write` makes of a file; None for other tools, and for arguments that are none.
+    """Returns what a tool makes of a file; None where that is not shown, or its arguments do not tell.
 
     `before` is what the file holds, None where there is none; both sides are whole, unless it is too large.
     """
-    if not isinstance(args, Mapping):
+    if find_row(tool).shown != "diff" or not isinstance(args, Mapping):
         return None
-    if tool == "write" and isinstance(args.get("content"), str):
+    if isinstance(args.get("content"), str):
         return Diff(path=path, old_text=before, new_text=args["content"])
     old, new = args.get("old_string"), args.get("new_string")
-    if tool != "edit" or not isinstance(old, str) or not isinstance(new, str):
+    if not isinstance(old, str) or not isinstance(new, str):
         return None
     if before is not None and old not in before and "\r\n" in before:  # the tool keeps a file's line ends
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")

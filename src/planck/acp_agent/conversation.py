@@ -5,33 +5,25 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from planck.acp.methods import PromptResponse, SessionModes, TokenUsage
+from planck.acp.rpc import Peer
+from planck.acp.schema import (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    NoticeUpdate,
+    Record,
+    SelectConfig,
+    SelectOption,
+    SessionInfoUpdate,
+    SessionNotification,
+)
 from planck.acp_agent import settings
 from planck.acp_agent.beginning import Beginning
 from planck.acp_agent.blocks import PromptError, read_prompt
 from planck.acp_agent.narrator import Narrator, Offers
 from planck.acp_agent.questions import Asker
-from planck.headless import (
-    AvailableCommandsUpdate,
-    Behind,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    FeedFrame,
-    LiveText,
-    NoticeUpdate,
-    OpenSession,
-    Peer,
-    Planck,
-    PromptResponse,
-    Record,
-    RunResult,
-    SelectConfig,
-    SelectOption,
-    SessionInfoUpdate,
-    SessionModes,
-    SessionNotification,
-    TokenUsage,
-    WorkspaceFiles,
-)
+from planck.headless import Behind, FeedFrame, LiveText, OpenSession, Planck, RunResult, WorkspaceFiles
 from planck.records import codec
 from planck.records.events import Event, TurnStatus
 from planck.records.messages import Image, Text, UserMessage

@@ -9,16 +9,7 @@ from typing import Any
 
 import msgspec
 
-from planck.acp_agent.calls import (
-    find_kind,
-    find_locations,
-    make_absolute,
-    make_diff,
-    make_title,
-    read_arguments,
-    show_text,
-)
-from planck.headless import (
+from planck.acp.schema import (
     AgentMessageChunk,
     AgentState,
     AgentThoughtChunk,
@@ -27,7 +18,6 @@ from planck.headless import (
     Cost,
     Diff,
     ImageContent,
-    LiveText,
     NoticeUpdate,
     PlanEntries,
     PlanEntry,
@@ -42,11 +32,22 @@ from planck.headless import (
     UsageUpdate,
     UserMessageChunk,
 )
+from planck.acp_agent.calls import (
+    find_locations,
+    make_absolute,
+    make_diff,
+    make_title,
+    read_arguments,
+    show_text,
+)
+from planck.headless import LiveText
 from planck.records import codec
 from planck.records import events as facts
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
+from planck.records.tools import PLAN, find_row
+from planck.records.usage import Figures, count_call
 
 Told = Iterator[tuple[str, Record]]
 """By session: the root's, or a worker's."""
@@ -91,10 +92,10 @@ class Narrator:
         """Whether what is told happened before: the client has not shown what the user said then."""
         self.team = ""
         """As it was named when the session began."""
-        self.cost_usd: float | None = 0.0
         self._root = root
         self._workspace = workspace
         self._offers = offers
+        self._spent = Figures()
         self._agents: dict[str, AgentSpec] = {}
         self._causes: dict[str, str] = {}
         """By agent: the call of another that it works for."""
@@ -283,7 +284,7 @@ class Narrator:
                 tool_call_id=id,
                 title=self._title(event.agent_id, tool, args),
                 name=tool,
-                kind=find_kind(tool),
+                kind=find_row(tool).kind,
                 status="pending",
                 locations=find_locations(self._workspace, tool, args),
                 raw_input=args,
@@ -347,14 +348,13 @@ class Narrator:
             raw["error"] = {"kind": fact.error.kind, "message": fact.error.message}
         status = "completed" if done else "failed"
         yield where, self._update(fact.id, status=status, content=content, raw_output=raw)
-        plans = call and done and call.tool == "update_plan" and self._is_shown(call.agent)
+        plans = call and done and call.tool == PLAN and self._is_shown(call.agent)
         if call and plans and (plan := read_plan(call.args)) is not None:
             yield where, PlanEntries(entries=plan)
         self._calls.pop(fact.id, None)
 
     def _spend(self, event: Event, fact: facts.UsageSpent) -> Told:
-        if self.cost_usd is not None:
-            self.cost_usd = None if fact.cost_usd is None else self.cost_usd + fact.cost_usd
+        self._spent += count_call(fact.usage, fact.cost_usd)
         used = fact.usage.input_tokens + fact.usage.cache_read_tokens + fact.usage.cache_write_tokens
         answered = fact.outcome is msgspec.UNSET and used > 0
         if answered and event.agent_id and self._leads(event.agent_id):
@@ -374,7 +374,8 @@ class Narrator:
         size = self.orchestrator.model.context_window if self.orchestrator else 0
         if self._used is None or not size:
             return
-        cost = None if self.cost_usd is None else Cost(amount=self.cost_usd, currency="USD")
+        paid = self._spent.known_cost
+        cost = None if paid is None else Cost(amount=paid, currency="USD")
         meta = {"planck": {"budget": self._budget}} if self._budget else None
         yield self._root, UsageUpdate(used=self._used, size=size, cost=cost, meta=meta)
 

@@ -2,26 +2,19 @@
 
 from pathlib import Path
 
-from planck.acp_agent.calls import find_kind, find_locations, make_absolute, make_diff, make_title, show_text
+from planck.acp.methods import PermissionOption, PermissionRequest, PermissionResponse, Selected
+from planck.acp.rpc import Peer
+from planck.acp.schema import CallDetails, Content, Diff
+from planck.acp_agent.calls import find_locations, make_absolute, make_diff, make_title, show_text
 from planck.acp_agent.narrator import Narrator
-from planck.headless import (
-    CallDetails,
-    Content,
-    Diff,
-    Peer,
-    PermissionOption,
-    PermissionRequest,
-    PermissionResponse,
-    Selected,
-    WorkspaceFiles,
-)
+from planck.headless import WorkspaceFiles
 from planck.records.approval import Answer, Question, Scope
 from planck.records.outcome import Err, PlanckError
+from planck.records.tools import find_row
 from planck.records.visible import fit_line, spell_out
 
 _MAX_RULE = 120
 _SCOPES = {"once": Scope.ONCE, "session": Scope.SESSION, "rule": Scope.RULE}
-_FILES = ("edit", "write")
 
 
 class Asker:
@@ -55,7 +48,8 @@ class Asker:
         worker = narrator.name_worker(question.agent_id) if narrator else ""
         title = make_title(tool, args) if args is not None else fit_line(question.text, 200)
         content: list[Content | Diff] = []
-        if tool in _FILES and isinstance(args, dict) and isinstance(path := args.get("path"), str):
+        path = args.get("path") if isinstance(args, dict) else None
+        if find_row(tool).shown == "diff" and isinstance(path, str):
             diff = make_diff(make_absolute(workspace, path), tool, args, self._read(path))
             content += [diff] if diff and _is_readable(diff) else []
         facts = [question.text, question.adds and f"adds: {question.adds}", f"why: {question.reason}"]
@@ -68,7 +62,7 @@ class Asker:
             tool_call_id=question.call_id or question.id,
             title=f"{worker}: {title}" if worker else title,
             name=tool,
-            kind=find_kind(tool),
+            kind=find_row(tool).kind,
             status="pending",
             content=tuple(content),
             locations=find_locations(workspace, tool, args),

@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 
+from planck.acp.rpc import Peer
 from planck.acp_agent.agent import AcpAgent
 from planck.acp_agent.beginning import Defaults
-from planck.headless import Duplex, Peer, claim_standard_streams
+from planck.headless import Duplex, claim_standard_streams
 from planck.records.outcome import ErrorKind
 
 _LAST_WORDS = 2.0

@@ -1,16 +1,8 @@
 """What a user can choose of a session in an editor: mode, model, effort, team; and the commands there are."""
 
-from planck.headless import (
-    AvailableCommand,
-    CommandInput,
-    OpenSession,
-    Planck,
-    SelectConfig,
-    SelectOption,
-    SessionMode,
-    SessionModes,
-    list_teams,
-)
+from planck.acp.methods import SessionMode, SessionModes
+from planck.acp.schema import AvailableCommand, CommandInput, SelectConfig, SelectOption
+from planck.headless import OpenSession, Planck, list_teams
 from planck.records.authority import Mode
 from planck.records.visible import fit_line
 

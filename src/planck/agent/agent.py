@@ -107,10 +107,12 @@ class Agent:
     def __init__(
         self, spec: AgentSpec, seat: Seat, kit: Kit, scribe: Scribe, *, ids: Ids, bounds: Bounds
     ) -> None:
+        self.id = spec.id
         self.spec = spec
         self.seat = seat
         self.kit = kit
         self.scribe = scribe
+        self.history: History = scribe.history
         self.ids = ids
         self.bounds = bounds
         self.purse = bounds.purse
@@ -146,16 +148,8 @@ class Agent:
         return tuple(call.name for call in self.history.open_calls) if self.history.in_turn else ()
 
     @property
-    def id(self) -> str:
-        return self.spec.id
-
-    @property
     def turn(self) -> int:
         return self.scribe.turn
-
-    @property
-    def history(self) -> History:
-        return self.scribe.history
 
     @property
     def tools(self) -> ToolSet:

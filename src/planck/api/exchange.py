@@ -127,7 +127,7 @@ def _too_large() -> ApiError:
     )
 
 
-async def send_reply(send: Send, reply: Reply, *, close: bool = False) -> None:
+async def send_reply(send: Send, reply: Reply) -> None:
     headers = [(b"x-content-type-options", b"nosniff")]
     if "cache-control" not in reply.headers:
         headers.append((b"cache-control", b"no-store"))
@@ -135,8 +135,6 @@ async def send_reply(send: Send, reply: Reply, *, close: bool = False) -> None:
         headers.append((b"content-type", reply.content_type.encode()))
         headers.append((b"content-length", b"%d" % len(reply.body)))
     headers += [(name.encode(), value.encode()) for name, value in reply.headers.items()]
-    if close:
-        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
 

@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 
 from planck.records.events import Event, ToolEnd, TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.usage import Figures, count_call
 
 _BEFORE_AN_ANSWER = ("turn_start", "tool_end", "compacted")
 STATUSES = tuple(str(status) for status in TurnStatus)
@@ -15,12 +16,11 @@ CLASSES = ("input", "output", "cache_read", "cache_write", "reasoning")
 class Tally:
     def __init__(self) -> None:
         self.turns: Counter[str] = Counter()
-        self.tokens: Counter[str] = Counter()
+        self.spent = Figures()
         self.calls: Counter[bool] = Counter()
         self.requests = 0
         self.seconds = 0.0
         """Between what a model was given and its answer."""
-        self.cost_usd = 0.0
         self._given: dict[str, str] = {}
 
     def add(self, event: Event) -> None:
@@ -42,9 +42,7 @@ class Tally:
             case ToolEnd(ok=ok):
                 self.calls[ok] += 1
             case UsageSpent(usage=usage, cost_usd=cost):
-                self.cost_usd += cost or 0.0
-                for name in CLASSES:
-                    self.tokens[name] += getattr(usage, f"{name}_tokens")
+                self.spent += count_call(usage, cost)
 
 
 def _count_seconds(begin: str, end: str) -> float:

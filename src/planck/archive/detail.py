@@ -9,7 +9,7 @@ from planck.archive.listing import SessionInfo, Summary, describe_log
 from planck.records.board import Board
 from planck.records.events import TurnEnd, TurnStatus, UsageSpent, view
 from planck.records.rows import AgentRow
-from planck.records.usage import Spent, Usage
+from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.store.sqlite.reader import SqliteReader
@@ -43,7 +43,7 @@ class ReadLog(msgspec.Struct, frozen=True):
 
     board: Board
     info: SessionInfo
-    spent: dict[tuple[str, str], Spent]
+    costs: Costs
     last_text: str
 
     @property
@@ -56,7 +56,7 @@ class ReadLog(msgspec.Struct, frozen=True):
             info=self.info,
             agents=[_describe_agent(row, self.board, self.alive) for row in self.board.agents],
             usage=self.board.usage,
-            spent=[*self.spent.values()],
+            spent=self.costs.rows,
             last_text=self.last_text,
         )
 
@@ -93,22 +93,18 @@ class ReadLog(msgspec.Struct, frozen=True):
 
 def read_log(store: SqliteReader) -> ReadLog:
     fold, text, problem = Summary(), "", ""
-    spent: dict[tuple[str, str], Spent] = {}
+    costs = Costs()
     try:
         for event in store.read():
             fold.add(event)
             if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
                 text = end.text or text
             elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
-                key = (event.agent_id or "", used.model)
-                row = fold.board.agent(event.agent_id)
-                before = spent.get(key) or Spent(
-                    agent_id=key[0], agent=row.name if row else key[0], model=used.model
-                )
-                spent[key] = before.add(used.usage, used.cost_usd)
+                costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd)
     except StoreError as e:
         problem = str(e)
-    return ReadLog(fold.board, describe_log(store, fold, problem), spent, text)
+    costs.names |= {row.id: row.name for row in fold.board.agents}
+    return ReadLog(fold.board, describe_log(store, fold, problem), costs, text)
 
 
 def read_costs(store: SqliteReader) -> "CostReport":

@@ -8,12 +8,12 @@ import msgspec
 
 from planck.records import codec
 from planck.records.events import Event, View
+from planck.records.tools import find_row
 
 HIDINGS = ("outputs", "args", "diffs", "paths")
 HIDDEN = "[hidden]"
 
 _CONTENT = ("old_string", "new_string", "content")
-_WRITERS = frozenset({"edit", "write"})
 _PLACES = ("path", "cwd", "pattern", "glob")
 _NAMING = frozenset(
     {"session_started", "session_resumed", "agent_started", "file_changed", "tool_start", "assistant_message"}
@@ -138,7 +138,7 @@ class Hiding:
             data["details"] = {}
 
     def _is_diff(self, tool: Any) -> bool:
-        return self._diffs and tool in _WRITERS
+        return self._diffs and isinstance(tool, str) and find_row(tool).changes == "files"
 
 
 def list_parts(data: Data) -> list[Data]:

@@ -9,25 +9,9 @@ import msgspec
 
 from planck.archive.listing import SessionInfo
 from planck.records.events import TurnEnd, UsageSpent, view
-from planck.records.usage import Usage
+from planck.records.usage import Figures, count_call
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
-
-
-class Figures(msgspec.Struct):
-    """What was used in one day, of one model, or in all."""
-
-    calls: int = 0
-    usage: Usage = Usage()
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    """Calls whose price is not known: they are in no sum of money."""
-
-    def add(self, used: UsageSpent) -> None:
-        self.calls += 1
-        self.usage += used.usage
-        self.cost_usd += used.cost_usd or 0.0
-        self.unpriced += used.cost_usd is None
 
 
 class Stats(msgspec.Struct):
@@ -36,7 +20,7 @@ class Stats(msgspec.Struct):
     sessions: int = 0
     """Those that used something, or ended a turn, in that time."""
     turns: int = 0
-    all: Figures = msgspec.field(default_factory=Figures)
+    all: Figures = Figures()
     by_day: dict[str, Figures] = msgspec.field(default_factory=dict)
     by_model: dict[str, Figures] = msgspec.field(default_factory=dict)
     unreadable: list[str] = msgspec.field(default_factory=list)
@@ -72,12 +56,10 @@ def _count_log(stats: Stats, path: Path, after: int) -> bool:
                 continue
             match view(event):
                 case UsageSpent() as used:
-                    for figures in (
-                        stats.all,
-                        stats.by_day.setdefault(event.ts[:10], Figures()),
-                        stats.by_model.setdefault(used.model, Figures()),
-                    ):
-                        figures.add(used)
+                    call, day = count_call(used.usage, used.cost_usd), event.ts[:10]
+                    stats.all += call
+                    stats.by_day[day] = stats.by_day.get(day, Figures()) + call
+                    stats.by_model[used.model] = stats.by_model.get(used.model, Figures()) + call
                 case TurnEnd():
                     stats.turns += 1
                 case _:

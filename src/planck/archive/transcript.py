@@ -5,7 +5,6 @@ from typing import Literal
 
 import msgspec
 
-from planck.records.board import find_subject
 from planck.records.events import (
     USER,
     AgentStarted,
@@ -22,14 +21,13 @@ from planck.records.events import (
     View,
     view,
 )
+from planck.records.tools import find_row, find_subject
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
 
 ENTRIES = 200
 TEXT = 2000
 """At most so many entries, and so many characters of each."""
-_TELLING = frozenset({"ask_agent", "delegate_task", "send_response"})
-"""What they did is told by the message that they sent."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +81,11 @@ class _Teller:
             case AssistantSaid() if fact.message.text.strip():
                 return [_entry(event, who, "said", fact.message.text)]
             case ToolStart():
-                self._open[fact.id] = (event, " ".join(filter(None, (fact.name, find_subject(fact.args)))))
+                did = f"{fact.name} {find_subject(fact.name, fact.args)}".strip()
+                self._open[fact.id] = (event, did)
             case ToolEnd():
                 _, did = self._open.pop(fact.id, (event, fact.name))
-                if not (fact.ok and fact.name in _TELLING):
+                if not (fact.ok and find_row(fact.name).shown == "message"):
                     return [_entry(event, who, "did", f"{did}: {_describe_end(fact)}")]
             case ErrorEvent():
                 return [_entry(event, who, "noted", f"{fact.kind}: {fact.message}")]

@@ -1,6 +1,8 @@
 """How a failure that ends a command becomes an exit code."""
 
-from planck.headless import Exit
+from __future__ import annotations
+
+from planck import headless
 from planck.records.outcome import ErrorKind, PlanckError
 
 
@@ -8,14 +10,16 @@ class UsageError(PlanckError):
     """The command line asks for nothing that can be done."""
 
 
-def exit_code(failure: PlanckError) -> Exit:
+def exit_code(failure: PlanckError) -> headless.Exit:
     if failure.err.kind is ErrorKind.WRITER_CONFLICT:
-        return Exit.LOCKED
+        return headless.Exit.LOCKED
     if failure.err.kind is ErrorKind.PERMISSION_DENIED:
-        return Exit.DENIED
+        return headless.Exit.DENIED
     from planck.headless import ConfigError, ModelError, SessionError, TeamFileError, UndoError
 
     usage = isinstance(
         failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError | UndoError
     )
-    return Exit.USAGE if usage or failure.err.kind is ErrorKind.INVALID_ARGS else Exit.FAILURE
+    return (
+        headless.Exit.USAGE if usage or failure.err.kind is ErrorKind.INVALID_ARGS else headless.Exit.FAILURE
+    )

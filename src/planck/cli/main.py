@@ -8,46 +8,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "chat": ("planck.cli.chat", "talk to a team, line by line; also what `planck` alone does"),
-    "run": ("planck.cli.run", "give a task to a team and print its answer"),
-    "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
-    "setup": ("planck.cli.setup", "choose provider, key and model; they are tried before they are kept"),
-    "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
-    "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
-    "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
-    "stats": ("planck.cli.stats", "what all stored sessions have used, by day and by model"),
-    "undo": ("planck.cli.undo", "take back what agents wrote to files, around your own later edits"),
-    "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
-    "models": ("planck.cli.models", "list the models that can be used, or try one"),
-    "auth": ("planck.cli.auth", "sign in to a provider, out of it, or see where keys come from"),
-    "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
-    "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
-    "permissions": ("planck.cli.permissions", "why a call is allowed or not; trust for a folder's own files"),
-    "serve": ("planck.cli.serve", "serve sessions to programs and pages over HTTP, on this machine"),
-    "acp": ("planck.cli.acp", "work in an editor that speaks the Agent Client Protocol"),
-    "submit": ("planck.cli.pool.submit", "hand a task to a pool of machines"),
-    "watch": ("planck.cli.pool.watch", "follow a session of a server, wherever it runs"),
-    "answer": ("planck.cli.pool.answer", "see what a session of a server asks, and answer it"),
-    "interrupt": ("planck.cli.pool.interrupt", "end the turns of a session of a server"),
-    "nodes": ("planck.cli.pool.nodes", "the machines of a pool: list them, drain or forget one"),
-    "store": ("planck.cli.pool.store", "the database of a pool: make its tables, check it, give out tokens"),
-    "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
-    "init": ("planck.cli.init", "write a first AGENTS.md; say what is taken of other agents' files"),
-    "completion": ("planck.cli.completion", "what a shell completes of all this: for bash, zsh or fish"),
-    "update": ("planck.cli.update", "say how this installation is brought up to date"),
-    "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
-}
-"""Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
+    from types import ModuleType
 
 NOT_BUILT = {
-    "": ("blame", "hosts", "hand"),
-    "run": ("--check", "--require-proof"),
+    "": ("blame", "land", "hosts", "hand"),
+    "run": ("--check", "--require-proof", "--isolated", "--land"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
-    "teams": ("test", "simulate"),
+    "teams": ("test",),
 }
-"""What the contract promises and is not here yet, by command: it says so itself, and is never a task."""
+"""By command: what the contract names and is not built yet. It says so, exit 2, and is in no --help."""
 
 
 LISTS = {
@@ -132,10 +101,18 @@ def _run_guarded(args: list[str]) -> int:
         return 1
 
 
+def _commands() -> dict[str, str]:
+    from planck.cli.commands import COMMANDS
+
+    return COMMANDS
+
+
 def _works(args: list[str]) -> bool:
     """Whether it is a command that has a session at work."""
     told = {"-h", "--help", "help", "--version", "version"}
-    return (not args or args[0] in ("run", "chat", "demo") or args[0] not in COMMANDS) and not told & {*args}
+    return (not args or args[0] in ("run", "chat", "demo") or args[0] not in _commands()) and not told & {
+        *args
+    }
 
 
 def _run_command(args: list[str]) -> int:
@@ -155,7 +132,7 @@ def _run_command(args: list[str]) -> int:
     if debug:
         args.remove("--debug")
     name = args[0] if args else ""
-    if name in COMMANDS:
+    if name in _commands():
         return _dispatch(name, _complete(name, args[1:]), debug)
     if name in NOT_BUILT[""]:
         return _fail(f"not_found: `planck {name}` is not built yet; `planck --help` lists what is")
@@ -183,7 +160,7 @@ def _help(about: list[str]) -> int:
     if not about:
         print(_usage())
         return 0
-    if about[0] in COMMANDS:
+    if about[0] in _commands():
         return _dispatch(about[0], [*about[1:2], "--help"])
     return _fail(f"invalid_args: no such command: {about[0]!r}; `planck --help` lists what there is")
 
@@ -212,27 +189,25 @@ def _find_near(word: str) -> str:
     """A command that was probably meant: one word of a task is no task."""
     from planck.records.nearest import nearest
 
-    known = [*COMMANDS, *NOT_BUILT[""]]
+    known = [*_commands(), *NOT_BUILT[""]]
     swapped = [name for name in known if len(name) == len(word) and sorted(name) == sorted(word)]
     return next(iter([*swapped, *nearest(word, known, cutoff=0.7)]), "")
 
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
+    from importlib import import_module
 
-    from planck.cli.options import EXAMPLES, OPTIONS, load_pool
     from planck.cli.parser import Mistake, Parser
 
-    home, summary = COMMANDS[name]
-    if name not in OPTIONS:
-        load_pool()
+    command = import_module(f"planck.cli.commands.{name}")
     parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
-        description=summary,
-        epilog=f"example: {EXAMPLES[name]}",
+        description=_commands()[name],
+        epilog=f"example: {command.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    OPTIONS[name](parser)
+    command.add_options(parser)
     if unbuilt := _find_unbuilt(name, args):
         message = f"`{parser.prog} {unbuilt}` is not built yet; `{parser.prog} --help` shows what is"
         return _refuse(name, args, message)
@@ -242,7 +217,7 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         return int(leaving.code or 0)
     except Mistake as mistake:
         return _refuse(name, args, str(mistake))
-    return _run(home, options, debug)
+    return _run(command, options, debug)
 
 
 def _find_unbuilt(name: str, args: list[str]) -> str:
@@ -259,27 +234,28 @@ def _refuse(name: str, args: list[str], message: str) -> int:
     err = Err(ErrorKind.INVALID_ARGS, message)
     if name != "run":
         return _fail(str(err))
-    from planck.cli.run import refuse
+    from planck.cli.work import refuse
 
     return refuse(args, err)
 
 
-def _run(home: str, options: "Namespace", debug: bool) -> int:
+def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
     import logging
-    from importlib import import_module
 
     from planck.cli.late_ssl import import_asyncio
     from planck.cli.streams import OutputLost
     from planck.records.outcome import PlanckError, name_exception
 
     import_asyncio()
+    import asyncio
+
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
-        command = import_module(home)
         gc.set_threshold(*COLLECTOR)
         gc.enable()
-        return int(command.run(options))
+        done = command.run(options)
+        return int(asyncio.run(done) if asyncio.iscoroutine(done) else done)
     except PlanckError as failure:
         if debug:
             raise
@@ -297,7 +273,7 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
 
 
 def _usage() -> str:
-    rows = "\n".join(f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<12}{summary}" for name, summary in _commands().items())
     return f"""\
 usage: planck [PROMPT] [OPTIONS]          talk to a team
        planck run PROMPT [OPTIONS]        one task, one answer (also: planck -p PROMPT)

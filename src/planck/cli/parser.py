@@ -1,11 +1,16 @@
-"""The words of a command line -> options; what can't be read is one line with a kind, like every error."""
+"""The words of a command line -> options: the parser, and what several commands take."""
 
 import argparse
 import re
 
 TYPE_CHECKING = False  # `typing` itself takes 3 ms
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
+
+MODES = ("read-only", "plan", "ask", "workspace", "full")
+PICK = "?"
+"""What `-r` without a name asks for: no session has this name."""
+TRUST = "trust this folder's own files in this run"
 
 
 class Mistake(Exception):
@@ -33,3 +38,195 @@ def _explain(message: str) -> str:
 
 
 _CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
+
+
+def subcommand(commands: "Any", name: str, help: str, example: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, epilog=f"example: {example}")
+    return parser
+
+
+def add_shared(parser: argparse.ArgumentParser, *, trust: str = "", json: str = "") -> None:
+    """Adds what many commands take, each with its help."""
+    add_place(parser)
+    for name, text in (("--trust", trust), ("--json", json)):
+        if text:
+            parser.add_argument(name, action="store_true", help=text)
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Adds what says where the work is done; `cli/place` reads it."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "-C",
+        "--cd",
+        dest="directory",
+        type=given,
+        default=None,
+        metavar="DIR",
+        help="the workspace; default: the git root above the current folder, else the folder",
+    )
+    where.add_argument("--here", action="store_true", help="the current folder is the workspace")
+
+
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="agents may also work in this folder; can be repeated",
+    )
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Adds what decides which session a prompt goes to, and what that session may do."""
+    parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
+    add_place(parser)
+    add_folders(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c", "--continue", dest="newest", action="store_true", help="resume the session used last"
+    )
+    which.add_argument(
+        "-r",
+        "--resume",
+        nargs="?",
+        const=PICK,
+        type=given,
+        default=None,
+        metavar="ID|NAME",
+        help="resume this session; without a name, choose one",
+    )
+    parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
+    parser.add_argument("--name", type=given, default=None, help="a name for the new session")
+    rights = parser.add_mutually_exclusive_group()
+    rights.add_argument("--permission-mode", choices=MODES, default=None)
+    rights.add_argument(
+        "--yolo",
+        dest="permission_mode",
+        action="store_const",
+        const="full",
+        help="the same as --permission-mode full: nothing is asked and nothing is confined",
+    )
+    _add_manner(parser)
+    parser.add_argument("--max-steps", "--max-turns", type=positive, default=None, metavar="N")
+    parser.add_argument(
+        "--max-budget-usd", type=amount, default=None, metavar="X", help="what this run may cost at most"
+    )
+    parser.add_argument(
+        "--max-tokens", type=positive, default=None, metavar="N", help="what it may read and write at most"
+    )
+    parser.add_argument("--trust", action="store_true", help=TRUST)
+
+
+def _add_manner(parser: argparse.ArgumentParser) -> None:
+    """Adds what one run says of its agent, its tools and its models; `cli/manner` reads it."""
+    parser.add_argument("--agent", type=given, default=None, metavar="NAME", help="talk to this agent file")
+    for flag, other, text in (
+        ("--allowed-tools", "--allowedTools", "run these without a question: edit,Bash(git log:*)"),
+        ("--disallowed-tools", "--disallowedTools", "nobody has these: bash, or runs: Bash(rm:*)"),
+    ):
+        parser.add_argument(
+            flag,
+            other,
+            action="append",
+            default=[],
+            type=given,
+            metavar="L",
+            help=f"{text}; can be repeated",
+        )
+    parser.add_argument(
+        "--mcp-config",
+        action="append",
+        default=[],
+        type=given,
+        metavar="FILE|JSON",
+        help="MCP servers beside those of the configuration; can be repeated",
+    )
+    parser.add_argument(
+        "--system-prompt",
+        type=readable,
+        default=None,
+        metavar="TEXT",
+        help="in the place of what Planck tells its agents",
+    )
+    parser.add_argument(
+        "--append-system-prompt",
+        type=readable,
+        default="",
+        metavar="TEXT",
+        help="behind what the agent is told anyway",
+    )
+    parser.add_argument("--effort", choices=("low", "medium", "high"), default="", help="how much it thinks")
+    parser.add_argument(
+        "--fallback-model",
+        type=given,
+        default=None,
+        metavar="MODEL",
+        help="goes on where a model can't answer",
+    )
+
+
+def add_server(parser: argparse.ArgumentParser, *, json: str = "for programs") -> None:
+    parser.add_argument(
+        "--server", default="", metavar="URL", help="a `planck serve`; default: PLANCK_SERVER, or this home's"
+    )
+    parser.add_argument(
+        "--token-file", default="", metavar="FILE", help="has its token; default: PLANCK_TOKEN_FILE"
+    )
+    parser.add_argument("--json", action="store_true", help=json)
+
+
+def readable(text: str) -> str:
+    """What a model will read: bytes that are no UTF-8 are repaired, as those of standard input are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        from os import fsencode
+
+        from planck.cli.streams import decode_input
+
+        return decode_input(fsencode(text), "an argument")
+    return text
+
+
+def given(text: str) -> str:
+    """An empty variable of a script must not become another session without a word."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def seconds(text: str) -> float:
+    return _above_zero(text, "a number of seconds")
+
+
+def amount(text: str) -> float:
+    return _above_zero(text, "an amount")
+
+
+def _above_zero(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be {what} above 0")
+    return value
+
+
+def port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+    return int(text)

@@ -1,11 +1,13 @@
 """Where a command works: what -C and --here say."""
 
+from __future__ import annotations
+
 import argparse
 import os
 
+from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.streams import complain
-from planck.headless import Project
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import make_plain
 
@@ -20,9 +22,9 @@ def find_place(options: argparse.Namespace) -> str | None:
     return named
 
 
-def open_project(options: argparse.Namespace) -> Project:
+def open_project(options: argparse.Namespace) -> headless.Project:
     """Returns the project that a command is about."""
-    return Project(workspace=find_place(options), trust=getattr(options, "trust", False))
+    return headless.Project(workspace=find_place(options), trust=getattr(options, "trust", False))
 
 
 def name_place(options: argparse.Namespace) -> str:
@@ -33,7 +35,7 @@ def name_place(options: argparse.Namespace) -> str:
         return options.directory or ""
 
 
-def say_place(project: Project) -> None:
+def say_place(project: headless.Project) -> None:
     """Tells a user who stands in a folder below it which workspace it is."""
     if project.place_notice:
         complain(make_plain(project.place_notice))

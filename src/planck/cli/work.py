@@ -1,21 +1,33 @@
-"""What `planck run` has its session do, and what it tells of it where nobody looks at a terminal."""
+"""What `planck run` has its session do: one prompt or many, a result on every ending, and what it tells."""
 
 import argparse
+import asyncio
+import os
+import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless import OpenSession, RunResult, SessionEvent, make_failure
+from planck.cli.manner import check_output, check_target, make_input, write_output
+from planck.cli.place import name_place
+from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, open_planck, open_session
+from planck.cli.streams import complain, decode_input
+from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.messages import UserMessage
-from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.visible import fit_line
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
+    from planck.cli.ask.person import Person
     from planck.cli.stream_input import StreamInput
+    from planck.cli.tell.reporter import Reporter
     from planck.headless import AnswerSchema
 
 
@@ -81,30 +93,274 @@ def _open_input(session: OpenSession) -> "StreamInput":
     return StreamInput(session.interrupt)
 
 
-class Verbose:
-    """Says on standard error what agents do, a line each, where no terminal shows it."""
+def run_once(options: argparse.Namespace) -> int:
+    """Returns the exit code; every ending has its result."""
+    options.begun = False
+    for number, code in _list_signals():
+        signal.signal(number, partial(_stop, code))
+    try:
+        check_output(options)
+        prompt = _prompt(options)
+        return asyncio.run(_run(options, prompt))
+    except PlanckError as failure:
+        return _report_unbegun(options, make_failure(failure.err, exit_code(failure)))
+    except _Stopped as stopped:
+        err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
+        return _report_unbegun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
-    def __init__(self, session: OpenSession) -> None:
-        self._names = {spec.id: spec.name for spec in session.members}
 
-    def tell(self, event: SessionEvent) -> None:
-        data = event.data
-        who = self._names.get(event.agent_id or "", "")
-        match event.type:
-            case "agent_started":
-                self._names[data["agent"]["id"]] = data["agent"]["name"]
-            case "tool_start":
-                self._say(f"{who}: {data['name']} {codec.encode_str(data['args'])}")
-            case "tool_end" if not data["ok"]:
-                self._say(f"{who}: {data['name']} failed: {data['output'].strip()}")
-            case "message" if data["from"] != "user":
-                self._say(f"{self._names.get(data['from'], data['from'])} to {self._names.get(data['to'])}")
-            case "turn_end":
-                self._say(f"{who}: turn {data['status']}")
-            case "status" if data["component"] != "model":
-                self._say(
-                    f"{data['component']} {data.get('name', '')} {data['state']} {data.get('detail', '')}"
-                )
+def refuse(args: Sequence[str], err: Err) -> int:
+    """Reports a command line that can't be read as a result, in the format that it asks for."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--output-format", default="text")
+    parser.add_argument("-C", dest="directory", default=None)
+    parser.add_argument("--here", action="store_true")
+    try:
+        options = parser.parse_known_args(args)[0]
+    except argparse.ArgumentError:
+        options = argparse.Namespace(output_format="text", directory=None, here=False)
+    options.begun = options.no_session = False
+    return _report_unbegun(options, make_failure(err, Exit.USAGE))
 
-    def _say(self, text: str) -> None:
-        print(f"planck: {fit_line(' '.join(text.split()), 200)}", file=sys.stderr, flush=True)
+
+class _Stopped(KeyboardInterrupt):
+    """A signal while there is no turn to end; the event loop lets a `KeyboardInterrupt` through."""
+
+    def __init__(self, exit: Exit) -> None:
+        self.exit = exit
+
+
+def _list_signals() -> list[tuple[signal.Signals, Exit]]:
+    """Those that end a run; a terminal that goes is a request to end, unless somebody said `nohup`."""
+    gone = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [(signal.SIGHUP, Exit.SIGTERM)]
+    return [(signal.SIGINT, Exit.SIGINT), (signal.SIGTERM, Exit.SIGTERM), *gone]
+
+
+def _stop(code: Exit, number: int, frame: object) -> NoReturn:
+    raise _Stopped(code)
+
+
+def _report_unbegun(options: argparse.Namespace, result: RunResult) -> int:
+    if options.output_format == "stream-json" and not options.begun:
+        workspace = name_place(options)
+        nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
+        _write(
+            encode_frame(
+                "init", {"session_id": "", "session_name": "", "workspace": workspace, **nothing}, ""
+            )
+        )
+    return _report(options, result)
+
+
+def _prompt(options: argparse.Namespace) -> str:
+    """Returns what to say; nothing where a session is resumed, which may have something to go on with."""
+    if options.input_format == "stream-json":
+        return options.prompt or ""
+    try:
+        raw = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+    except (OSError, ValueError) as failure:
+        text = f"standard input can't be read: {failure}; pass the prompt as an argument"
+        raise UsageError(ErrorKind.STDIN_ERROR, text) from None
+    piped = decode_input(raw)
+    parts = [part for part in (options.prompt or "", piped.strip("\r\n")) if part.strip()]
+    if not parts and not options.newest and not options.resume:
+        raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')
+    return "\n\n".join(parts)
+
+
+async def _run(options: argparse.Namespace, prompt: str) -> int:
+    stops = _Stops()
+    person = None
+    if sys.stderr.isatty():
+        from planck.cli.ask.person import find_person
+
+        person = find_person(options, stops.listen)
+    async with open_planck(options, person.approver if person else None) as planck_:
+        check_target(options, planck_.project)
+        choose_session(planck_, options)
+        streamed = options.input_format == "stream-json"
+        if not prompt and not streamed:
+            _check_interrupted(planck_, options.resume)
+        said = await make_input(planck_, options, prompt)
+        asking = person.begin() if person else None
+        try:
+            session = await open_session(planck_, options)
+            work = Work(session, said, options)
+            if options.output_format == "text" and sys.stderr.isatty():
+                return await _on_terminal(work, options, person, stops)
+            watch = None
+            if options.output_format == "stream-json":
+                _write(encode_frame("init", _init(session, planck_), session.id))
+                options.begun = True
+                watch = Watch(session, lambda event: _write(event.frame()))
+            elif options.output_format == "text" and not options.verbose:
+                watch = Watch(session, _tell_retry)
+            told = Watch(session, _open_reporter(session).show) if options.verbose else None
+            result = await stops.run(work)
+            for one in (watch, told):
+                if one:
+                    await one.finish()
+        finally:
+            if asking:
+                asking.cancel()
+                await asyncio.wait({asking})
+    return _report(options, result)
+
+
+def _open_reporter(session: OpenSession) -> "Reporter":
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.terminal import Terminal
+
+    return Reporter(Terminal(out=sys.stderr), session, verbose=True)
+
+
+def _tell_retry(event: SessionEvent) -> None:
+    """Says on standard error why an answer takes longer, where nothing else would tell."""
+    if event.type == "status" and (data := event.data)["component"] == "model" and data["state"] in _RETRIES:
+        print(f"planck: model {data['state']}: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+
+
+_RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
+
+
+async def _on_terminal(
+    work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
+) -> int:
+    from planck.cli.tell.figures import say_evidence, summarise
+    from planck.cli.tell.reporter import Reporter
+    from planck.cli.tell.terminal import Terminal
+
+    terminal = person.terminal if person else Terminal()
+    screen = Reporter(terminal, work.session)
+    watch = Watch(work.session, screen.show, also=screen.run if terminal.live else None)
+    head = work.session.head
+    result = await stops.run(work)
+    await watch.finish()
+    screen.done()
+    if result.text and not screen.answered:
+        terminal.answer(result.text)
+    code = _report(options, result, answered=True)
+    terminal.line(summarise(result), "dim", wrap=True)
+    if evidence := work.session.evidence(head):
+        terminal.line(*say_evidence(evidence), wrap=True)
+    return code
+
+
+def _check_interrupted(planck_: Planck, resumed: str) -> None:
+    """Refuses to resume without a prompt what has ended; who has it open is told by the resume itself."""
+    info = planck_.archive.info(resumed)
+    if info.state in ("done", "failed"):
+        raise UsageError(
+            ErrorKind.NO_PROMPT,
+            f"no prompt, and nothing of {info.name} was interrupted (it is {info.state}); "
+            f'say what to do: planck run -r {info.name} "..."',
+        )
+
+
+class _Stops:
+    """Ends the run's turn at a signal, which decides the exit code; the third leaves at once."""
+
+    def __init__(self) -> None:
+        self._work: Work | None = None
+        self._caught: list[Exit] = []
+        self._stopping: set[asyncio.Task[None]] = set()
+        self._ended = False
+
+    async def run(self, work: Work) -> RunResult:
+        self._work = work
+        self.listen()
+        try:
+            result = await work.run()
+        finally:
+            self._ended = True
+            if self._stopping:
+                await asyncio.wait(self._stopping)
+        if self._caught and result.status is TurnStatus.INTERRUPTED:
+            return msgspec.structs.replace(result, exit_code=int(self._caught[0]))
+        return result
+
+    def listen(self) -> None:
+        """Hears the signals, also after somebody else did; it stays so until the loop is closed.
+
+        A signal while it cleans up must not take the result along.
+        """
+        for number, code in _list_signals():
+            if self._work is None:
+                signal.signal(number, partial(_stop, code))
+            else:
+                asyncio.get_running_loop().add_signal_handler(number, self._catch, code)
+
+    def _catch(self, code: Exit) -> None:
+        self._caught.append(code)
+        if len(self._caught) > 2:
+            os._exit(code)  # whatever hangs in the cleaning up must not hold the user
+        if self._work and not self._ended:
+            self._stopping.add(asyncio.get_running_loop().create_task(self._work.stop()))
+
+
+def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
+    return {
+        "session_id": session.id,
+        "session_name": session.name,
+        "workspace": str(planck_.workspace),
+        "model": session.orchestrator.model.label,
+        "tools": session.tools,
+        "agents": [{"id": spec.id, "type": spec.type, "name": spec.name} for spec in session.members],
+        "version": planck.__version__,
+        "mcp_servers": [
+            {"name": one.name, "state": one.state, "detail": one.detail, "tools": len(one.tools)}
+            for one in planck_.report_peers()
+            if one.component == "mcp"
+        ],
+        "errors": list(planck_.notices),
+    }
+
+
+def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
+    """Print the answer or the result in the chosen format, and every error as one line."""
+    if getattr(options, "target", None):
+        write_output(options, result)
+    match options.output_format:
+        case "json":
+            _write(codec.encode(result))
+        case "stream-json":
+            _write(encode_frame("result", result, result.session_id))
+        case _ if result.text and not answered:
+            text = make_plain(result.text) if sys.stdout.isatty() else result.text
+            _write(text.encode("utf-8", "replace"))
+    for line in _list_complaints(result, told=answered or options.output_format != "text"):
+        complain(line)
+    if any(error["details"].get("no_model") for error in result.errors):
+        print(WAYS_TO_A_MODEL, file=sys.stderr)
+    if result.session_name and options.output_format == "text" and not options.no_session:
+        cut_off = result.status in (TurnStatus.INTERRUPTED, TurnStatus.TIMED_OUT)
+        more = "" if cut_off else ' "..."'  # there is nothing to go on with but what the user says next
+        name = result.session_name
+        complain(f"session {name}; go on with: planck run -r {name}{more}")
+    return result.exit_code
+
+
+def _list_complaints(result: RunResult, *, told: bool = False) -> list[str]:
+    """Returns what went wrong, each with its kind and what to do next.
+
+    `told`: what was denied in a run that went well is on the screen, or in the result.
+    """
+    last = [
+        fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+    ]
+    denials = [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
+    match result.exit_code:
+        case Exit.DONE:
+            return [] if told else denials
+        case Exit.TIMEOUT:
+            return ["timeout: the time was up before the answer; `planck run -c` goes on with it"]
+        case Exit.SIGINT | Exit.SIGTERM if result.session_id:
+            return ["interrupted: a signal ended the turn; go on with `planck run -c`"]
+        case Exit.NO_TEXT:
+            return ['invalid_response: the model ended without a text; ask again: planck run -c "..."']
+    return last + denials
+
+
+def _write(line: bytes) -> None:
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()

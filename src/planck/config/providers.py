@@ -209,6 +209,7 @@ def _read_network(environ: Mapping[str, str]) -> Network:
         https_proxy=_variable(environ, "HTTPS_PROXY", "ALL_PROXY"),
         no_proxy=_variable(environ, "NO_PROXY"),
         ca_bundle=_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+        system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
     )
 
 

@@ -26,9 +26,9 @@ class _Record(msgspec.Struct, frozen=True):
     pid: int
 
 
-def find_server(url: str = "", token_file: str = "", project: Project | None = None) -> Remote:
+def find_server(url: str = "", token_file: str = "") -> Remote:
     """Raises where no server is named and none, or more than one, runs in this home."""
-    project = project or Project()
+    project = Project()
     url = url or project.config.server
     token_file = token_file or project.environ.get("PLANCK_TOKEN_FILE", "")
     running = _list_running(project.home)

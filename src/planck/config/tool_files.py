@@ -9,7 +9,7 @@ import msgspec
 from planck.config.environment import read_environment
 from planck.config.resources import Resources
 from planck.records.outcome import Err, Ok
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools import external
 from planck.tools.external import ExternalTool, Problem

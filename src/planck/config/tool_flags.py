@@ -18,7 +18,7 @@ import msgspec
 from planck.config.load import ConfigError
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
-from planck.records.tools import CLAUDE_NAMES
+from planck.records.tools import TOOLS, find_row
 
 ELSEWHERE = frozenset(
     {
@@ -76,7 +76,7 @@ def _find_tools(flag: str, name: str, known: Collection[str], *, others: bool) -
     folded = name.casefold()
     if own := [tool for tool in known if tool.casefold() == folded]:
         return own
-    if theirs := [tool for tool, names in CLAUDE_NAMES.items() if folded in map(str.casefold, names)]:
+    if theirs := [tool for tool, row in TOOLS.items() if folded in map(str.casefold, row.claude)]:
         return theirs
     if folded in ELSEWHERE:
         return ()
@@ -96,17 +96,16 @@ def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, A
     rule: dict[str, Any] = {"tool": tool, "decision": decision}
     if pattern in ("", "*", ":*"):
         return rule
-    if tool == "bash":
+    if find_row(tool).rule == "command":
         begins = pattern.endswith((":*", " *"))
         words = pattern[:-2] if begins else pattern
         if decision == "allow":
             return {**rule, "command": f"{words} *"} if begins else {**rule, "command": words, "exact": True}
         return {**rule, "command": words}
-    if tool == "web_fetch":
+    if find_row(tool).rule == "host":
         return {**rule, "host": pattern.removeprefix("domain:")}
-    raise _refuse(
-        f"{flag}: {tool}({pattern}): only bash and web_fetch take a pattern here; name the tool alone"
-    )
+    taking = " and ".join(name for name, row in TOOLS.items() if row.rule != "name")
+    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern here; name the tool alone")
 
 
 def _refuse(message: str) -> ConfigError:

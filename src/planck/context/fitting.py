@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from planck.records import codec
 from planck.records.history import BYTES_PER_TOKEN
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, ToolSpec
+from planck.records.specs import ToolSpec
+from planck.records.tools import TOOLS
 
-_ORDER = (
-    (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS),
-    *(("web_fetch",), ("update_plan",), ("list_dir",), ("glob",), ("grep",)),
+_ORDER = tuple(
+    tuple(name for name, row in TOOLS.items() if row.left_out == place)
+    for place in sorted({row.left_out for row in TOOLS.values()} - {0})
 )
-"""What is left out first; whatever stands in none of them stays: without it no work can be done."""
+"""What is left out first; what stands in none of them stays: without it no work can be done."""
 _WRAPPED = 40
 """Bytes that a server's template puts around each tool, beside its JSON."""
 ROOMY = 32_768

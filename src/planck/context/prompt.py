@@ -9,7 +9,8 @@ import msgspec
 
 from planck.context.fitting import ROOMY, leave_out
 from planck.records.authority import CHANGELESS, PROTECTED, Mode
-from planck.records.specs import TEAM_TOOLS, AgentSpec
+from planck.records.specs import AgentSpec
+from planck.records.tools import COMMAND_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.toolset import ToolSet
 
@@ -78,8 +79,8 @@ def describe_mode(mode: Mode, *, person: bool, escalates: bool) -> str:
 
 def escalates(tools: ToolSet) -> bool:
     """Whether the agent can ask for more rights by a call."""
-    bash = tools.get("bash")
-    return bash is not None and "escalate" in bash.parameters.get("properties", {})
+    held = filter(None, map(tools.get, COMMAND_TOOLS))
+    return any("escalate" in tool.parameters.get("properties", {}) for tool in held)
 
 
 def describe_member(spec: AgentSpec) -> str:

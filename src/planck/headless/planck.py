@@ -27,7 +27,8 @@ from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import resume_session

@@ -30,7 +30,8 @@ from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 from planck.workspace.process.containment import bash

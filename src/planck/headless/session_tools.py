@@ -8,7 +8,8 @@ from planck.config.project import Project
 from planck.context.plan import make_plan_tool
 from planck.context.skill_tools import Skills, SkillSource, make_skill_tools
 from planck.records.outcome import ErrorKind
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec
+from planck.records.specs import AgentSpec
+from planck.records.tools import LOAD_SKILL, ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
@@ -88,7 +89,7 @@ class SessionTools:
         return self._changes.get(agent_id, {})
 
     def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
-        wanted = [one for one in self._skill_tools if one.name == "load_skill" or one.name in spec.tools]
+        wanted = [one for one in self._skill_tools if one.name == LOAD_SKILL or one.name in spec.tools]
         return Preparation(spec, tools, self._files, wanted)
 
     def skills_for(self, agent_id: str) -> Skills:

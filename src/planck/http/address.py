@@ -17,6 +17,8 @@ class Network(msgspec.Struct, frozen=True):
     no_proxy: str = ""
     ca_bundle: str = ""
     """A PEM file that is trusted instead of the system's certificates."""
+    system_certificates: bool = False
+    """Whether the operating system decides which certificates are trusted, and not OpenSSL's files."""
     connect_timeout: float = 30.0
 
     def __repr__(self) -> str:  # a proxy's address may carry a password

@@ -208,13 +208,32 @@ class HttpTransport:
             import ssl
 
             try:
-                self._tls = ssl.create_default_context(cafile=self._network.ca_bundle or None)
+                if self._network.system_certificates and not self._network.ca_bundle:
+                    self._tls = _open_system_store()
+                else:
+                    self._tls = ssl.create_default_context(cafile=self._network.ca_bundle or None)
             except OSError as error:
                 raise network_error(
                     f"can't use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}"
                 ) from None
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
+
+
+def _open_system_store() -> "ssl.SSLContext":
+    """Returns a context that has the operating system judge certificates: by its keychain on macOS."""
+    import ssl
+
+    try:
+        import truststore
+    except ModuleNotFoundError:
+        raise ProviderError(
+            ErrorKind.NETWORK,
+            "PLANCK_SYSTEM_CERTS is set and needs the extra `certificates`: "
+            "pip install 'planck-agents[certificates]'",
+            {"permanent": True},
+        ) from None
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 _NEXT_ADDRESS_SECONDS = 0.25

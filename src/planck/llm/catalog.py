@@ -73,10 +73,6 @@ def models(provider: str) -> list[CatalogModel]:
     return list(_models(provider).values())
 
 
-def providers() -> list[str]:
-    return list(_snapshot().providers)
-
-
 _DATED = r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$"
 
 _Row = tuple[str, int, int, int, list[Price] | None]

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Role
+from planck.records.specs import EVERY_TOOL, AgentSpec, Role
+from planck.records.tools import LOAD_SKILL, ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.workspace.paths.paths import is_inside, place_root
 
 
@@ -45,7 +46,7 @@ def effective_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
         return _keep_within(ceiling, spec.roots, ceiling.roots)
     tools = None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools
     if tools is not None and spec.skills:  # a skill that is granted can be read
-        tools = tuple(sorted({*tools, "load_skill"}))
+        tools = tuple(sorted({*tools, LOAD_SKILL}))
     own = msgspec.structs.replace(
         spec.authority, mode=ceiling.mode, roots=ceiling.roots, network=ceiling.network, tools=tools
     )

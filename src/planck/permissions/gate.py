@@ -31,6 +31,7 @@ from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
+from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.permit import Rehearsal, Trial
 from planck.toolkit.scribe import Scribe
@@ -100,7 +101,7 @@ class Gate:
         self, authority: Authority, verdict: Verdict, tool: Tool, args: Mapping[str, Any]
     ) -> Confinement | None:
         """With which rights a command is run before anybody is asked; None: it is not."""
-        if not tool.tried or authority.mode is not Mode.ASK:
+        if not tool.probe_in_sandbox or authority.mode is not Mode.ASK:
             return None
         around = self._rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
@@ -196,8 +197,8 @@ class AgentGate:
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if self.rights is not None:
             verdict = replace(verdict, confinement=self.rights)
-        if tool.stranger and verdict.decision is not Decision.DENY:
-            verdict = ask_about_address(verdict, await tool.stranger(args))
+        if tool.find_unknown_address and verdict.decision is not Decision.DENY:
+            verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
             return refused
         if verdict.decision is Decision.ALLOW:
@@ -218,8 +219,8 @@ class AgentGate:
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
-        if tool.stranger:
-            verdict = ask_about_address(verdict, await tool.stranger(args))
+        if tool.find_unknown_address:
+            verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if refused := self._never(tool, args, ctx):
             return refused
         return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
@@ -386,6 +387,6 @@ def _narrow(asked: Confinement, now: Verdict) -> Confinement:
 def place_call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
     """The command of an agent that starts in a folder, with that folder said: a rule means its `./program`
     from the workspace on, and the user reads where it would run."""
-    if ctx.cwd == "." or "cwd" in args or not (tool.name == "bash" or "cwd" in tool.always):
+    if ctx.cwd == "." or "cwd" in args or not (tool.name in COMMAND_TOOLS or "cwd" in tool.extra_arguments):
         return args
     return {**args, "cwd": ctx.cwd}

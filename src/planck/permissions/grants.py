@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from planck.permissions.policy import Verdict
-from planck.permissions.rules import WEB, Decision, Rule
+from planck.permissions.rules import Decision, Rule
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Mode
 from planck.records.outcome import Err, ErrorKind
+from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
 from planck.shell.plain import segments
 from planck.toolkit.tool import Effect, Tool
@@ -29,13 +30,13 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
         return None
     if tool.effect is Effect.FILES:
         return Rule(tool=tool.name, decision=Decision.ALLOW)
-    if tool.name == WEB:
+    if tool.name in HOST_TOOLS:
         from planck.http.address import read_host
 
         host = read_host(str(args.get("url", "")))
         return Rule(tool=tool.name, decision=Decision.ALLOW, host=host) if host else None
     unconfined = verdict.confinement.mode is Mode.FULL
-    if tool.name != "bash":
+    if tool.name not in COMMAND_TOOLS:
         return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
     words = _read_words(str(args.get("command", "")))
     if not words:
@@ -43,7 +44,7 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
     command = shlex.join(words)
     if _read_words(command) != words or spell_out(command) != command:
         return None
-    return Rule(tool="bash", decision=Decision.ALLOW, command=command, exact=True, unconfined=unconfined)
+    return Rule(tool=tool.name, decision=Decision.ALLOW, command=command, exact=True, unconfined=unconfined)
 
 
 def spell_rule(rule: Rule) -> str:

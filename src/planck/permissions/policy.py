@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.rules import WEB, Decision, Ruling, SourcedRule, apply_rules
+from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
 from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
+from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
 from planck.workspace.paths.paths import is_inside
@@ -108,7 +109,7 @@ def find_trial(
     not tried; neither is what goes on in the background, for it has not failed yet.
     """
     asks = authority.mode is Mode.ASK and verdict.decision is Decision.ASK and not verdict.by_rule
-    if not asks or not around.sandbox or (tool == "bash" and args.get("background")):
+    if not asks or not around.sandbox or (tool in COMMAND_TOOLS and args.get("background")):
         return None
     if _read_escalation(tool, args):
         return None
@@ -125,14 +126,14 @@ def _judge(
 ) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
-    if tool == WEB and not authority.network:
+    if tool in HOST_TOOLS and not authority.network:
         return Verdict(Decision.DENY, _rights(authority, around), "this agent may not use the network")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
     why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
     if around.why_closed:
         base = Decision.ASK
         why = f"mode 'workspace': no sandbox may write here, so file tools ask: {around.why_closed}"
-    if tool == WEB and base is Decision.ASK:
+    if tool in HOST_TOOLS and base is Decision.ASK:
         why = "a host is a question until a rule names it"
     if base is Decision.DENY:
         return Verdict(base, _rights(authority, around), why)
@@ -154,7 +155,7 @@ def _judge(
 
 def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
     """Why a command needs more rights than its sandbox gives, on one line; empty: it says nothing of it."""
-    reason = args.get("escalate") if tool == "bash" else None
+    reason = args.get("escalate") if tool in COMMAND_TOOLS else None
     return fit_line(reason, _MAX_REASON) if isinstance(reason, str) else ""
 
 

@@ -7,12 +7,12 @@ import msgspec
 
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
-from planck.permissions.rules import WEB
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
 from planck.records.diffs import cut_middle
 from planck.records.ports import Keys, KnownKeys
+from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.tool import Effect, Tool
 
@@ -106,7 +106,7 @@ def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
     Why it asks for more is no part of what runs: it stands in the question's reason.
     """
     command = args.get("command")
-    if tool.name != "bash" or not isinstance(command, str):
+    if tool.name not in COMMAND_TOOLS or not isinstance(command, str):
         return f"{tool.name} {codec.encode_str(dict(args))}"
     rest = {key: value for key, value in args.items() if key not in ("command", "escalate")}
     return f"{command}\n{codec.encode_str(rest)}" if rest else command
@@ -116,7 +116,7 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if rights.addresses:
         place = spell_out(", ".join(rights.addresses))
         return f"what the new agent is told and reads, your files too, goes to {place}, which then steers it"
-    if tool.name == WEB:
+    if tool.name in HOST_TOOLS:
         return "the address goes to that host, and what it answers is read; no other host is asked"
     if tool.effect is Effect.FILES:
         return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 
 from planck.records.outcome import ErrorKind, PlanckError
-
-WEB = "web_fetch"
-"""The tool whose rules may name a host."""
+from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 
 
 class RuleError(PlanckError):
@@ -39,7 +37,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     exact: bool = False
     """An allowed command is these words and no more."""
     host: str = ""
-    """Of `web_fetch`: a host, or `*.example.org` for all below one."""
+    """Of a tool that fetches: a host, or `*.example.org` for all below one."""
     network: bool = False
     """An allowed command may use the network, inside the sandbox."""
     unconfined: bool = False
@@ -145,7 +143,7 @@ def _choose_by_host(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, 
     """Leaves out the rules of other hosts; what is no address is no host of any rule, and is not fetched."""
     from planck.http.address import read_host
 
-    host = read_host(str(args.get("url", ""))) if tool == WEB else ""
+    host = read_host(str(args.get("url", ""))) if tool in HOST_TOOLS else ""
     return [one for one in rules if not one.rule.host or _is_host(one.rule.host, host)]
 
 
@@ -163,8 +161,9 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
         raise RuleError(f"{source}: {problem}; see docs/guides/permissions.md") from None
     words: tuple[str, ...] = ()
     if rule.command:
-        if not fnmatchcase("bash", rule.tool):
-            raise RuleError(f"{source}: only bash has a `command`; drop it or the tool {rule.tool!r}")
+        if not _names_one(rule.tool, COMMAND_TOOLS):
+            known = " or ".join(COMMAND_TOOLS)
+            raise RuleError(f"{source}: only {known} has a `command`; drop it or the tool {rule.tool!r}")
         begins = rule.decision is Decision.ALLOW and not rule.exact
         from planck.permissions.ruling import read_words
 
@@ -173,8 +172,9 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
             raise RuleError(
                 f"{source}: {rule.command!r} is not the beginning of one plain command; use words only"
             )
-    if rule.host and (rule.command or not fnmatchcase(WEB, rule.tool)):
-        raise RuleError(f"{source}: only web_fetch has a `host`; drop it or the tool {rule.tool!r}")
+    if rule.host and (rule.command or not _names_one(rule.tool, HOST_TOOLS)):
+        known = " or ".join(HOST_TOOLS)
+        raise RuleError(f"{source}: only {known} has a `host`; drop it or the tool {rule.tool!r}")
     if rule.host and not re.fullmatch(_HOST, rule.host):
         raise RuleError(f"{source}: {rule.host!r} is no host; write example.org, or *.example.org")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
@@ -185,6 +185,10 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)
     return found
+
+
+def _names_one(pattern: str, tools: Iterable[str]) -> bool:
+    return any(fnmatchcase(tool, pattern) for tool in tools)
 
 
 _HOST = r"(\*\.)?[\w.-]+|[\da-fA-F:.]+"

@@ -25,19 +25,16 @@ from planck.records.rows import (
     Spending,
     Step,
 )
-from planck.records.usage import Usage
+from planck.records.tools import ASK, PLAN, SUBJECT, find_subject
+from planck.records.usage import Figures, Usage, count_call
 
-SUBJECT = 200
 TEXT = 500
-"""Characters (code points) that a board keeps of a call's subject and of any longer text."""
+"""Characters (code points) that a board keeps of any longer text."""
 STEPS = 50
 FILES = 100
 """The newest of a plan's steps, and of the files that were changed."""
 
 SessionState = Literal["running", "waiting", "done", "failed", "interrupted"]
-
-_SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
-"""The argument that says to a person what a call is about: the first of these that is a string."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -304,8 +301,8 @@ def _start_call(board: Board, event: Event, data: partial_views.ToolStart) -> Bo
     row = board.agent(event.agent_id)
     if row is None:
         return board
-    plan = _read_plan(data.args) if data.name == "update_plan" else ()
-    call = OpenCall(data.id, data.name, find_subject(data.args), event.ts, plan)
+    plan = _read_plan(data.args) if data.name == PLAN else ()
+    call = OpenCall(data.id, data.name, find_subject(data.name, data.args), event.ts, plan)
     return _change_row(board, row.id, status="executing_tools", since=event.ts, calls=(*row.calls, call))
 
 
@@ -320,7 +317,7 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
     if row is None or call is None:
         return board
     calls = tuple(one for one in row.calls if one.id != data.id)
-    asking = any(one.name == "ask_agent" for one in calls)
+    asking = any(one.name == ASK for one in calls)
     over = tuple(
         wait.message_id for wait in row.waits if wait.call_id == data.id or (not wait.call_id and not asking)
     )
@@ -331,27 +328,21 @@ def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
         since=event.ts,
         calls=calls,
         waits=tuple(wait for wait in row.waits if wait.message_id not in over),
-        plan=call.plan if call.name == "update_plan" and data.ok else row.plan,
+        plan=call.plan if call.name == PLAN and data.ok else row.plan,
     )
     return replace(board, owed=tuple(letter for letter in board.owed if letter.id not in over))
 
 
 def _spend(board: Board, event: Event, data: partial_views.UsageSpent) -> Board:
-    cost, unpriced = data.cost_usd or 0.0, 1 if data.cost_usd is None else 0
     if row := board.agent(event.agent_id):
-        board = _change_row(
-            board,
-            row.id,
-            usage=row.usage + data.usage,
-            cost_usd=row.cost_usd + cost,
-            unpriced=row.unpriced + unpriced,
-        )
-    return replace(
-        board,
-        usage=board.usage + data.usage,
-        cost_usd=board.cost_usd + cost,
-        unpriced=board.unpriced + unpriced,
-    )
+        board = _change_row(board, row.id, **_add_call(row, data))
+    return replace(board, **_add_call(board, data))
+
+
+def _add_call(to: AgentRow | Board, data: partial_views.UsageSpent) -> dict[str, Any]:
+    before = Figures(0, to.usage, to.cost_usd, to.unpriced)
+    after = before + count_call(data.usage, data.cost_usd)
+    return {"usage": after.usage, "cost_usd": after.cost_usd, "unpriced": after.unpriced}
 
 
 def _note_budget(board: Board, event: Event, data: Spending) -> Board:
@@ -445,12 +436,6 @@ def _count(board: Board, **more: int) -> Board:
     return replace(
         board, counts=replace(counts, **{name: getattr(counts, name) + n for name, n in more.items()})
     )
-
-
-def find_subject(args: Any) -> str:
-    if not isinstance(args, dict):
-        return ""
-    return next((args[key] for key in _SUBJECTS if isinstance(args.get(key), str)), "")[:SUBJECT]
 
 
 def _read_plan(args: Any) -> tuple[Step, ...]:

@@ -43,10 +43,6 @@ class ModelSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 Role = Literal["orchestrator", "worker"]
 
-TEAM_TOOLS = ("ask_agent", "delegate_task", "send_response", "list_team")
-"""What every agent of a team has."""
-ORCHESTRATOR_TOOLS = ("spawn_agent", "destroy_agent", "interrupt_agent", "list_models")
-"""Never granted: who leads is decided by role, not by holding a tool."""
 EVERY_TOOL = "*"
 """Among the tools of a spec: all there are, also those that come later."""
 

@@ -1,5 +1,3 @@
-from collections.abc import Iterable
-
 import msgspec
 
 
@@ -67,6 +65,34 @@ class Tally:
 _NOTHING = Usage()
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """What any number of model calls used and cost; every sum of usage in a log is made of these."""
+
+    calls: int = 0
+    usage: Usage = _NOTHING
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose price is not known: they are in no sum of money."""
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(
+            self.calls + other.calls,
+            self.usage + other.usage,
+            self.cost_usd + other.cost_usd,
+            self.unpriced + other.unpriced,
+        )
+
+    @property
+    def known_cost(self) -> float | None:
+        """The cost; None: a price is unknown."""
+        return None if self.unpriced else self.cost_usd
+
+
+def count_call(usage: Usage, cost_usd: float | None) -> Figures:
+    """Returns the figures of one call, as its `usage` event says them."""
+    return Figures(1, usage, cost_usd or 0.0, int(cost_usd is None))
+
+
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """What one agent used of one model."""
 
@@ -77,17 +103,6 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     cost_usd: float | None = 0.0
     """None: a price is unknown."""
-
-    def add(self, usage: Usage, cost_usd: float | None) -> "Spent":
-        total = None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd
-        return Spent(
-            agent_id=self.agent_id,
-            agent=self.agent,
-            model=self.model,
-            calls=self.calls + 1,
-            usage=self.usage + usage,
-            cost_usd=total,
-        )
 
 
 class ModelCost(msgspec.Struct, frozen=True):
@@ -117,13 +132,35 @@ class Costs:
     def __init__(self, names: dict[str, str] | None = None) -> None:
         self.names = names or {}
         """By id, of the agents that there are, in the order in which they started."""
-        self.spent: dict[tuple[str, str], Spent] = {}
+        self.total = Figures()
+        self._spent: dict[tuple[str, str], Figures] = {}
+        """By agent and model, in the order of their first use."""
 
     def add(self, agent_id: str, model: str, usage: Usage, cost_usd: float | None) -> None:
-        key = (agent_id, model)
-        name = self.names.setdefault(agent_id, agent_id)
-        row = self.spent.get(key) or Spent(agent_id=agent_id, agent=name, model=model)
-        self.spent[key] = row.add(usage, cost_usd)
+        self.names.setdefault(agent_id, agent_id)
+        call, key = count_call(usage, cost_usd), (agent_id, model)
+        self._spent[key] = self._spent.get(key, Figures()) + call
+        self.total += call
+
+    def by_model(self, agent_id: str) -> dict[str, Figures]:
+        return {model: figures for (id, model), figures in self._spent.items() if id == agent_id}
+
+    def sum_up(self, agent_id: str) -> Figures:
+        return sum(self.by_model(agent_id).values(), Figures())
+
+    @property
+    def rows(self) -> list[Spent]:
+        return [
+            Spent(
+                agent_id=id,
+                agent=self.names[id],
+                model=model,
+                calls=one.calls,
+                usage=one.usage,
+                cost_usd=one.known_cost,
+            )
+            for (id, model), one in self._spent.items()
+        ]
 
     @property
     def agents(self) -> tuple[AgentCost, ...]:
@@ -131,15 +168,8 @@ class Costs:
         return tuple(self.describe(id) for id in self.names)
 
     def describe(self, id: str) -> AgentCost:
-        rows = [row for row in self.spent.values() if row.agent_id == id]
-        models = {row.model: ModelCost(row.calls, row.usage, row.cost_usd) for row in rows}
-        return AgentCost(id, self.names.get(id, id), sum_usage(rows), models, sum_cost(rows))
-
-
-def sum_cost(rows: Iterable[Spent]) -> float | None:
-    costs = [row.cost_usd for row in rows]
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def sum_usage(rows: Iterable[Spent]) -> Usage:
-    return sum((row.usage for row in rows), Usage())
+        models = {
+            model: ModelCost(one.calls, one.usage, one.known_cost) for model, one in self.by_model(id).items()
+        }
+        total = self.sum_up(id)
+        return AgentCost(id, self.names.get(id, id), total.usage, models, total.known_cost)

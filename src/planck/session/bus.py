@@ -39,8 +39,8 @@ class Bus:
         for subscription in self._subscriptions:
             subscription.push(event)
 
-    def subscribe(self, limit: int = 1000) -> "Subscription":
-        subscription = Subscription(limit)
+    def subscribe(self) -> "Subscription":
+        subscription = Subscription()
         self.attach(subscription)
         return subscription
 
@@ -63,18 +63,20 @@ class Bus:
         self._subscriptions = []
 
 
+_QUEUED = 1000
+
+
 class Subscription:
     """A bounded queue; when it is full, what comes is dropped, and a dropped event sets `behind`."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self) -> None:
         self.queue: deque[Event] = deque()
         self.behind = False
         self.ended = False
-        self._limit = limit
         self._waiter: asyncio.Future[None] | None = None
 
     def push(self, event: Event) -> None:
-        if len(self.queue) < self._limit:
+        if len(self.queue) < _QUEUED:
             self.queue.append(event)
         elif event.seq is not None:
             self.behind = True

@@ -7,7 +7,7 @@ import msgspec
 
 from planck.records.amounts import MICRO, UNITS
 from planck.records.ledger import AccountRow, Ledger
-from planck.records.usage import Usage, sum_cost, sum_usage
+from planck.records.usage import Figures, Usage
 
 
 class CostRow(msgspec.Struct, frozen=True):
@@ -43,14 +43,12 @@ def report_costs(ledger: Ledger) -> CostReport:
     costs, rows = ledger.costs, list[CostRow]()
     for id, name in costs.names.items():
         source, budget, left, stops = _describe_budget(ledger, id, first=not rows)
-        found = [spent for spent in costs.spent.values() if spent.agent_id == id]
-        models = [(spent.model, spent.calls, spent.usage, spent.cost_usd) for spent in found]
-        for model, calls, usage, cost in models or [(ledger.models.get(id, ""), 0, Usage(), 0.0)]:
+        for model, used in (costs.by_model(id) or {ledger.models.get(id, ""): Figures()}).items():
             depth = _find_depth(ledger, id) if rows else 0
-            rows.append(CostRow(id, name, depth, model, calls, usage, cost, source, budget, left, stops))
+            figures = used.calls, used.usage, used.known_cost
+            rows.append(CostRow(id, name, depth, model, *figures, source, budget, left, stops))
             source, budget, left, stops = "", {}, {}, None
-    spent = list(costs.spent.values())
-    return CostReport(tuple(rows), sum(row.calls for row in rows), sum_usage(spent), sum_cost(spent))
+    return CostReport(tuple(rows), costs.total.calls, costs.total.usage, costs.total.known_cost)
 
 
 _Budget = tuple[Literal["", "run", "lent"], dict[str, float], dict[str, float], float | None]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from planck.records.events import Event, FileChanged, ToolEnd, ToolStart, view
+from planck.records.tools import COMMAND_TOOLS
 from planck.shell.plain import segments
 
 
@@ -32,12 +33,12 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
         match view(event):
             case FileChanged():
                 edited = stale = True
-            case ToolStart(name="bash") as call if isinstance(command := _read_command(call), str):
+            case ToolStart() as call if isinstance(command := _read_command(call), str):
                 if is_test(command):
                     newest, stale, followed = call, False, False
                 elif not _only_reads(command):
                     followed = True
-            case ToolEnd(name="bash") as end:
+            case ToolEnd() as end if end.name in COMMAND_TOOLS:
                 ended[end.id] = end.exit_code
             case _:
                 pass
@@ -51,7 +52,8 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
 
 
 def _read_command(call: ToolStart) -> object:
-    return call.args.get("command") if isinstance(call.args, dict) else None
+    runs = call.name in COMMAND_TOOLS and isinstance(call.args, dict)
+    return call.args.get("command") if runs else None
 
 
 _RUNNERS = frozenset(

@@ -80,9 +80,7 @@ def summarise_run(
     for it measured it; None: as long as the orchestrator's turns took, by the log.
     """
     orchestrator_id = next(iter(names))
-    usage, cost, steps = Usage(), 0.0, 0
-    cost_known = True
-    costs = Costs(dict(names))
+    costs, steps = Costs(dict(names)), 0
     denials: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     status, text, final = TurnStatus.FAILED, "", ""
@@ -97,9 +95,6 @@ def summarise_run(
                     text = said.message.text or text
             case UsageSpent() as spent:
                 costs.add(event.agent_id or "", spent.model, spent.usage, spent.cost_usd)
-                usage += spent.usage
-                cost_known = cost_known and spent.cost_usd is not None
-                cost += spent.cost_usd or 0.0
             case PermissionDecision(decision="deny") as denied if event.agent_id:
                 denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
             case ErrorEvent() as failed:
@@ -117,8 +112,8 @@ def summarise_run(
         text=text,
         session_id=session_id,
         session_name=session_name,
-        usage=usage,
-        cost_usd=cost if cost_known else None,
+        usage=costs.total.usage,
+        cost_usd=costs.total.known_cost,
         duration_ms=worked if duration_ms is None else duration_ms,
         steps=steps,
         denials=tuple(denials),

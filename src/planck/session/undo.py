@@ -21,7 +21,7 @@ from planck.records.events import (
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.redact import Redactor
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import find_row
 from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log
 from planck.toolkit.journal import Journal
@@ -30,11 +30,6 @@ from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 _MAX_FILE = 64 << 20
 _NAMED = 20
 """Files that agents are told by name."""
-_QUIET = frozenset(
-    {"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"}
-    | {"acp_read", "acp_search", "acp_think"}
-)
-"""Tools that change nothing outside the log."""
 
 
 class UndoError(PlanckError):
@@ -261,7 +256,7 @@ class _Story:
             in_scope = agent == selection.agent if selection.agent else turn in turns
             if selection.files:
                 in_scope = (agent, turn) in workers
-            if in_scope and start.name not in _QUIET | {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS} | {"write", "edit"}:
+            if in_scope and find_row(start.name).changes == "anything":
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
 

@@ -135,7 +135,7 @@ class SidecarTool(Tool):
             self._call,
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + EXECUTOR_GRACE,
-            always={} if self._declares_timeout else {"timeout_ms": _TIMEOUT},
+            extra_arguments={} if self._declares_timeout else {"timeout_ms": _TIMEOUT},
             confinable=instances.confinable,
         )
         self._listed = listed

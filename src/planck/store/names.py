@@ -5,14 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.store import SessionError
-
-if TYPE_CHECKING:
-    from planck.store.library import Entry
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 BEGINNING = 4
@@ -107,24 +103,6 @@ def refuse_unclear(text: str, found: Sequence[tuple[str, str]]) -> SessionError:
         f"{text!r} may be {named}{more}; type more of the name or the id",
         {"candidates": [id for id, _ in found]},
     )
-
-
-def choose_among(id_or_name: str, workspace: str, entries: "Sequence[Entry]") -> "Entry":
-    """Returns what is meant, of sessions that have begun: see `Library.find`."""
-    if is_valid_name(id_or_name):
-        own = [entry for entry in entries if is_same_place(entry.workspace, Path(workspace))]
-        exact = [entry for entry in entries if entry.id == id_or_name]
-        named = exact or [entry for entry in own if entry.name == id_or_name]
-        if named:
-            return max(named, key=lambda entry: entry.created)
-        by_id = [entry for entry in entries if entry.id.startswith(id_or_name)]
-        begun = by_id if len(id_or_name) >= BEGINNING else []
-        begun += [entry for entry in own if entry.name.startswith(id_or_name) and entry not in begun]
-        if len(begun) == 1:
-            return begun[0]
-        if begun:
-            raise refuse_unclear(id_or_name, [(entry.id, entry.name) for entry in begun[:CANDIDATES]])
-    raise refuse_unknown(id_or_name)
 
 
 def is_same_place(recorded: str, workspace: Path) -> bool:

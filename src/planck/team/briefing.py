@@ -16,9 +16,9 @@ class Briefing:
         """Returns who is in the team now, and what is not answered yet: given by the agent, then to it."""
         team = self._team
         names = {member.id: member.name for member in team.members}
-        expected = team.mail.expected.open.values()
-        given = (envelope for envelope in expected if envelope.sender == agent_id)
-        taken = (envelope for envelope in expected if envelope.receiver == agent_id)
+        unanswered = team.mail.list_unanswered()
+        given = (envelope for envelope in unanswered if envelope.sender == agent_id)
+        taken = (envelope for envelope in unanswered if envelope.receiver == agent_id)
         lines = [
             "Your team now: " + ", ".join(f"{m.name} (type {m.spec.type}, id {m.id})" for m in team.members),
             *_list_envelopes("Not answered yet, given by you", given, names),

@@ -11,6 +11,7 @@ from planck.config.resources import Resources
 from planck.context.skills import Skill
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, ToolSpec
+from planck.records.tools import ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
 from planck.team import tool_specs
 from planck.team.settlement import GONE, NO_DELEGATOR
 from planck.team.spawn import Grants, KnownModels, Models
@@ -48,12 +49,8 @@ def worker_tools(
     team_id: str, delegator_id: str | None, sender: Mapping[str, str] | None = None
 ) -> list[Tool]:
     """Returns what every agent of a team has; an orchestrator has no delegator."""
-    return [
-        ask_agent(team_id),
-        delegate_task(team_id),
-        send_response(delegator_id, sender),
-        list_team(team_id),
-    ]
+    own = {tool_specs.SEND_RESPONSE.name: send_response(delegator_id, sender)}
+    return [own.get(name) or _make(name, team_id) for name in TEAM_TOOLS]
 
 
 def orchestrator_tools(
@@ -66,15 +63,20 @@ def orchestrator_tools(
 ) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
     spawn = spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models)
-    return [spawn, destroy_agent(team_id), interrupt_agent(team_id), list_models(available_models)]
+    own = {spawn.name: spawn, tool_specs.LIST_MODELS.name: list_models(available_models)}
+    return [own.get(name) or _make(name, team_id) for name in ORCHESTRATOR_TOOLS]
+
+
+def _make(name: str, team_id: str) -> Tool:
+    return _ById(tool_specs.SPECS[name], team_id).tool()
 
 
 def ask_agent(team_id: str) -> Tool:
-    return _ById(tool_specs.ASK_AGENT, team_id).tool()
+    return _make(tool_specs.ASK_AGENT.name, team_id)
 
 
 def delegate_task(team_id: str) -> Tool:
-    return _ById(tool_specs.DELEGATE_TASK, team_id).tool()
+    return _make(tool_specs.DELEGATE_TASK.name, team_id)
 
 
 def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
@@ -85,7 +87,7 @@ def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = N
 
 
 def list_team(team_id: str) -> Tool:
-    return _ById(tool_specs.LIST_TEAM, team_id).tool()
+    return _make(tool_specs.LIST_TEAM.name, team_id)
 
 
 def spawn_agent(
@@ -110,11 +112,11 @@ def spawn_agent(
 
 
 def destroy_agent(team_id: str) -> Tool:
-    return _ById(tool_specs.DESTROY_AGENT, team_id).tool()
+    return _make(tool_specs.DESTROY_AGENT.name, team_id)
 
 
 def interrupt_agent(team_id: str) -> Tool:
-    return _ById(tool_specs.INTERRUPT_AGENT, team_id).tool()
+    return _make(tool_specs.INTERRUPT_AGENT.name, team_id)
 
 
 def list_models(available_models: Sequence[ModelSpec]) -> Tool:
@@ -153,9 +155,8 @@ class _ById(msgspec.Struct, frozen=True):
     offer: _Offer = _Offer()
 
     def tool(self) -> Tool:
-        tool = make_tool(self.spec, self.execute)
-        tool.stranger = self.find_stranger if self.spec.name == "spawn_agent" else None
-        return tool
+        find = self.find_unknown_address if self.spec.name == SPAWN else None
+        return make_tool(self.spec, self.execute, find)
 
     async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         team = self._find_team(ctx)
@@ -170,11 +171,12 @@ class _ById(msgspec.Struct, frozen=True):
             return show_models(Grants(models=self.offer.models), None)
         if self.spec is tool_specs.SEND_RESPONSE:
             return NO_DELEGATOR
-        return (refuse_target(args) if self.spec in tool_specs.TARGETED else None) or GONE
+        targeted = "identifier" in self.spec.parameters["properties"]
+        return (refuse_target(args) if targeted else None) or GONE
 
-    async def find_stranger(self, args: dict[str, Any]) -> str:
+    async def find_unknown_address(self, args: dict[str, Any]) -> str:
         team = _open.get(self.team_id or "")
-        return "" if team is None else await self.offer.open(_around[team]).find_stranger(args)
+        return "" if team is None else await self.offer.open(_around[team]).find_unknown_address(args)
 
     def _find_team(self, ctx: ToolContext) -> Team | None:
         # Never by the caller's id alone: a session and its fork have agents of the same ids.

@@ -20,7 +20,7 @@ from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
 from planck.team.settlement import GONE, NO_DELEGATOR, SAME_AGAIN, answer_ask, refuse_ring, report_task
-from planck.team.waits import NOTICE, REFUSE, Echoes, Waits
+from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
 
@@ -35,24 +35,25 @@ class Accepted(msgspec.Struct, frozen=True):
         return iter((self.message_id, self.seq))
 
 
-class Expected:
-    """Keeps the tasks and asks that somebody waits for, and how many there were: a fold over the log."""
+class Sent:
+    """The tasks without a report, and how many messages agents have sent each other: a fold over the log."""
 
     def __init__(self) -> None:
-        self.open: dict[str, Envelope] = {}
-        self.sent: Counter[str | None] = Counter()
+        self.tasks: dict[str, Envelope] = {}
+        self.counts: Counter[str | None] = Counter()
         """Asks and tasks by the user's message that they descend from; reports are not among them."""
 
     def apply(self, fact: View) -> None:
         match fact:
             case Envelope(kind=Kind.ASK | Kind.TASK):
-                self.open[fact.id] = fact
-                self.sent[fact.root] += 1
+                self.counts[fact.root] += 1
+                if fact.kind is Kind.TASK:
+                    self.tasks[fact.id] = fact
             case Envelope(kind=Kind.RESPONSE, correlation_id=str() as answered):
-                self.open.pop(answered, None)
+                self.tasks.pop(answered, None)
             case Delivery(state="answered" | "expired" | "dead"):
                 for id in fact.ids:
-                    self.open.pop(id, None)
+                    self.tasks.pop(id, None)
 
 
 class Mail:
@@ -66,20 +67,18 @@ class Mail:
         accounts: Accounts,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
-        self.waits = Waits()
-        self._echoes = Echoes()
-        self.expected = Expected()
+        self.asks: dict[str, Ask] = {}
+        """Those that are not settled, by the id of their envelope."""
+        self.sent = Sent()
         self.accounts = accounts
+        self._echoes = Echoes()
         self._journal = journal
         self._ids = ids
         self._clock = clock
         self._limits = limits
         self._members = members
-        self._answers: dict[str, asyncio.Future[Outcome]] = {}
-        self.posting: Counter[str | None] = Counter()
-        """Asks and tasks by root that are being recorded now: they count before anybody sees them."""
-        self._answered: set[str] = set()
-        """Asks at hand that `send_response` has answered: the end of the turn does not answer them again."""
+        self.under_way: set[_Posting] = set()
+        """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
 
@@ -139,30 +138,26 @@ class Mail:
         deadline = add_seconds(self._clock.now(), timeout)
         made = self._make_envelope(Kind.ASK, caller, target, question, call_id=call_id)
         envelope = replace(made, deadline=deadline)
-        ring = self.waits.waiting(caller.id, on=target.id, id=envelope.id)
-        if ring:
+        # No await between the check and the insert: on one event loop that makes the pair atomic.
+        if ring := self._find_ring(envelope):
             names = [self._members[id].name if id in self._members else id for id in ring]
             return refuse_ring(names, ring)
-        posting = _Posting(self, envelope, target)
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._answers[envelope.id] = answer
+        ask = self.asks[envelope.id] = Ask(self, envelope, target)
         wait = Wait(on=target.id, message_id=envelope.id, deadline=deadline, call_id=call_id)
         try:
-            refused = await self._post(posting, also=[Entry(caller.id, caller.actor.agent.turn, wait)])
+            refused = await self._post(ask, also=[Entry(caller.id, caller.actor.agent.turn, wait)])
             if refused:
-                return answer.result() if answer.done() else refused
-            if await self._clock.within(answer, timeout, envelope.id):
-                return answer.result()
+                return ask.answer.result() if ask.answer.done() else refused
+            if await self._clock.within(ask.answer, timeout, envelope.id):
+                return ask.answer.result()
             return Err(
                 ErrorKind.TIMEOUT,
                 f"{target.name} did not answer within {timeout:g} s; a later answer is dropped",
                 {"timeout_ms": round(timeout * 1000)},
             )
         finally:
-            self.waits.done(envelope.id)
-            del self._answers[envelope.id]
-            if posting.recorded and not answer.done():
-                await self._expire(envelope, target)
+            if ask.settle(None) and ask.recorded:
+                await self._expire(ask)
 
     async def delegate(
         self,
@@ -203,14 +198,12 @@ class Mail:
         return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
 
     def apply(self, fact: View) -> None:
-        """Takes in a fact of the log: a letter reaches its receiver, nobody waits for one that is settled."""
+        """Takes in a fact of the log: a letter reaches its receiver, a dead task gets no report."""
         match fact:
             case Envelope():
                 self.hand_over(fact)
             case Delivery():
-                self.expected.apply(fact)
-                for id in fact.ids:
-                    self.waits.done(id)
+                self.sent.apply(fact)
 
     def settle_turn(self, member: Member, ended: Ended) -> tuple[Entry, ...]:
         """Returns what the end of a turn owes: an ask its answer, a task its report.
@@ -219,12 +212,13 @@ class Mail:
         """
         opening = ended.opening
         if opening.kind is Kind.ASK:
-            if opening.id in self._answered:
-                self._answered.discard(opening.id)
+            ask = self.asks.get(opening.id)
+            if ask and ask.state == "answered":
+                del self.asks[opening.id]
                 return ()
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
-        if opening.kind is Kind.TASK and opening.id in self.expected.open:
+        if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
             return (self._report(member, opening, report_task(member, ended)), *returned)
         return returned
 
@@ -241,7 +235,7 @@ class Mail:
             gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
             return (self._settle_ask(member, opening, "dead", gone),)
         returned = self.give_back(member, opening.id)
-        if opening.kind is Kind.TASK and opening.id in self.expected.open:
+        if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
             text = f"The task was not finished: {member.name} {why}."
             return (self._report(member, opening, text), *returned)
         return returned
@@ -257,15 +251,13 @@ class Mail:
 
     def stop_waiting(self, member: Member) -> None:
         """Expect no answer to what its turn asked: it is being stopped, and no await may come before that."""
-        for id in self.waits.of(member.id):
-            self.waits.done(id)
-            self.expected.open.pop(id, None)
+        for ask in self.asks.values():
+            if ask.waiting and ask.envelope.sender == member.id:
+                ask.state = "stopped"
 
     def hand_over(self, envelope: Envelope, *, held: bool = False) -> bool:
         """Give a recorded envelope to its receiver; False where that ended meanwhile."""
-        self.expected.apply(envelope)
-        if envelope.kind is Kind.ASK and envelope.id not in self.waits:  # its asker was stopped since
-            self.expected.open.pop(envelope.id)
+        self.sent.apply(envelope)
         self._follow_root(envelope)
         target = self._members.get(envelope.receiver)
         if (pair := self._find_pair(envelope)) and self._echoes.add(envelope, pair) == NOTICE:
@@ -275,24 +267,26 @@ class Mail:
             target.actor.accept(envelope, held=held)
         return target is not None
 
-    def resolve(self, ask_id: str, outcome: Outcome) -> None:
-        """Tell whoever waits for the answer to a question; nobody may."""
-        self.expected.open.pop(ask_id, None)
-        answer = self._answers.get(ask_id)
-        if answer and not answer.done():
-            answer.set_result(outcome)
+    def count_incoming(self, member: Member) -> int:
+        """Returns how many envelopes are on their way to it."""
+        return sum(posting.target is member for posting in self.under_way)
+
+    def list_unanswered(self) -> list[Envelope]:
+        """Returns what somebody waits for: questions, then tasks."""
+        asks = (ask.envelope for ask in self.asks.values() if ask.waiting and ask.recorded)
+        return [*asks, *self.sent.tasks.values()]
 
     def remember(self, facts: Iterable[View]) -> None:
-        """Rebuild from the log what is still expected of whom."""
+        """Rebuild from the log which tasks are open; nobody waits for an ask of an earlier process."""
         # Agent by agent, an answer may come before what it answers: so whatever expects one goes first.
         mail = [fact for fact in facts if isinstance(fact, Envelope | Delivery)]
         for asked in (True, False):
             for fact in mail:
                 if (isinstance(fact, Envelope) and fact.kind in (Kind.ASK, Kind.TASK)) is asked:
-                    self.expected.apply(fact)
+                    self.sent.apply(fact)
         for fact in mail:
             self._follow_root(fact)
-        for envelope in self.expected.open.values():
+        for envelope in self.sent.tasks.values():
             if isinstance(envelope.budget, Allowance):
                 self.accounts.reopen(envelope.id, envelope.budget.amount)
 
@@ -301,15 +295,14 @@ class Mail:
         unread = member.actor.agent.history.unread.values()
         asks = tuple(envelope.id for envelope in unread if envelope.kind is Kind.ASK)
         if asks:
-            expired = Delivery(ids=asks, state="expired")
-            self.expected.apply(expired)
-            await member.actor.agent.scribe.record(expired)
+            await member.actor.agent.scribe.record(Delivery(ids=asks, state="expired"))
 
     def _settle_ask(
         self, member: Member, ask: Envelope, state: Literal["answered", "dead"], outcome: Outcome
     ) -> Entry:
-        settled = Delivery(ids=(ask.id,), state=state)
-        return Entry(member.id, member.actor.agent.turn, settled, _Answer(self, outcome))
+        settled, asked = Delivery(ids=(ask.id,), state=state), self.asks.get(ask.id)
+        follower = _Settled(asked, outcome) if asked else None
+        return Entry(member.id, member.actor.agent.turn, settled, follower)
 
     def _report(self, member: Member, task: Envelope, text: str) -> Entry:
         receiver = self._members.get(task.sender)
@@ -328,7 +321,7 @@ class Mail:
             return refused
         dead = Delivery(ids=(envelope.id,), state="dead")
         # No await since the check: of many that are sent at once only as many pass as the limits allow.
-        posting.begin()
+        self.under_way.add(posting)
         try:
             entries = [Entry(target.id, 0, envelope, posting), *also]
             events = await self._journal.record_all(entries, barrier=barrier)
@@ -340,18 +333,22 @@ class Mail:
             raise
         except asyncio.CancelledError:
             if posting.recorded and not posting.arrived:  # the end of its receiver settles it
-                self.expected.open.pop(envelope.id, None)
+                self.sent.tasks.pop(envelope.id, None)
             raise
         finally:
-            posting.end()
+            self.under_way.discard(posting)
+            target.actor.release(envelope.id)
         if not posting.arrived:
             gone = Err(ErrorKind.TARGET_GONE, "the agent ended before it read the question")
-            await self._journal.record_all([Entry(target.id, 0, dead, _Answer(self, gone))])
+            follower = _Settled(posting, gone) if isinstance(posting, Ask) else self
+            await self._journal.record_all([Entry(target.id, 0, dead, follower)])
             return GONE
         return None
 
     def _refuse(self, envelope: Envelope, target: Member) -> Err | None:
         limits, size = self._limits, len(envelope.text.encode(errors="replace"))
+        roots = [one.envelope.root for one in self.under_way if one.envelope.kind in (Kind.ASK, Kind.TASK)]
+        sent = self.sent.counts[envelope.root] + roots.count(envelope.root)
         details: dict[str, Any]
         if size > limits.envelope_bytes:
             details = {"bytes": size, "limit": limits.envelope_bytes}
@@ -365,7 +362,7 @@ class Mail:
                 f"this would be message {envelope.hops} in a row between agents since the user's last word, "
                 f"the limit is {limits.hops}; report to the user what you have"
             )
-        elif envelope.kind in (Kind.ASK, Kind.TASK) and self._count(envelope.root) >= limits.messages:
+        elif envelope.kind in (Kind.ASK, Kind.TASK) and sent >= limits.messages:
             details = {"pattern": "messages", "limit": limits.messages}
             text = (
                 f"agents have sent each other {limits.messages} messages for one of the user, which is the "
@@ -374,7 +371,7 @@ class Mail:
         elif (pair := self._find_pair(envelope)) and self._echoes.measure(envelope, pair) >= REFUSE:
             details = {"pattern": "ping_pong", "limit": REFUSE}
             text = SAME_AGAIN.format(REFUSE - 1, target.name)
-        elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
+        elif len(target.actor.agent.history.unread) + self.count_incoming(target) >= limits.inbox:
             details = {"limit": limits.inbox}
             text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
         else:
@@ -388,40 +385,42 @@ class Mail:
         pair = self._members.get(envelope.sender), self._members.get(envelope.receiver)
         return (pair[0].actor.agent.effects, pair[1].actor.agent.effects) if pair[0] and pair[1] else None
 
-    def _count(self, root: str | None) -> int:
-        return self.expected.sent[root] + self.posting[root]
-
     def _follow_root(self, fact: View) -> None:
         if isinstance(fact, Envelope) and fact.sender == USER and not is_news(fact):
             self._newest_root = fact.root or fact.id
 
-    async def _answer_now(self, caller: Member, ask: Envelope, text: str, call_id: str | None) -> Outcome:
-        answer = self._answers.get(ask.id)
-        if answer is None or answer.done() or ask.id in self._answered:
+    def _find_ring(self, ask: Envelope) -> tuple[str, ...]:
+        edges = [(one.envelope.sender, one.target.id) for one in self.asks.values() if one.waiting]
+        return find_ring(edges, ask.sender, ask.receiver)
+
+    async def _answer_now(self, caller: Member, at_hand: Envelope, text: str, call_id: str | None) -> Outcome:
+        ask = self.asks.get(at_hand.id)
+        if ask is None or ask.answer.done() or ask.state == "answered":
             return NO_DELEGATOR
-        self._answered.add(ask.id)  # a second call of the same step must not be told that it was sent
+        # Before the await: a second call of the same step must not be told that it was sent, and what this
+        # agent hands in next comes after the answer in the log, and closes no ring.
+        ask.state = "answered"
         try:
-            answered = Delivery(ids=(ask.id,), state="answered", call_id=call_id)
-            # With the hand-in: what this agent hands in next comes after it in the log, and closes no ring.
-            self.waits.done(ask.id)
-            effect = _Answer(self, Ok({"output": text}))
+            answered = Delivery(ids=(at_hand.id,), state="answered", call_id=call_id)
+            effect = _Settled(ask, Ok({"output": text}))
             await self._journal.record_all([Entry(caller.id, caller.actor.agent.turn, answered, effect)])
         except PlanckError:
-            self._answered.discard(ask.id)
-            if not answer.done():  # still waited for: a ring that closed meanwhile ends by its deadline
-                self.waits.waiting(ask.sender, on=caller.id, id=ask.id)
+            # The end of the turn owes it again; a ring that closed meanwhile ends by its deadline.
+            ask.state = "stopped" if self._find_ring(at_hand) else "waiting"
+            if ask.answer.done():
+                ask.settle(None)
             raise
         return Ok({"output": "Response sent."})
 
-    async def _expire(self, ask: Envelope, target: Member) -> None:
+    async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
-        expired = Delivery(ids=(ask.id,), state="expired")
-        self.expected.apply(expired)
-        target.actor.agent.held.add(ask.id)  # its turn must not begin before that is in the log
+        id, target = ask.envelope.id, ask.target
+        expired = Delivery(ids=(id,), state="expired")
+        target.actor.agent.held.add(id)  # its turn must not begin before that is in the log
         try:
             await self._journal.record_all([Entry(target.id, 0, expired, target.actor.agent.history)])
         finally:
-            target.actor.release(ask.id)
+            target.actor.release(id)
 
     def _make_envelope(
         self,
@@ -463,43 +462,46 @@ class _Posting:
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held
-        self._under_way = False
-
-    def begin(self) -> None:
-        self._under_way = True
-        self._count(1)
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        held = self._held and self._under_way  # whoever would release it may have gone
-        self._settle()
+        held = self._held and self in self._mail.under_way  # whoever would release it may have gone
+        self._mail.under_way.discard(self)
         self.arrived = self._mail.hand_over(self.envelope, held=held)
 
-    def end(self) -> None:
-        self._settle()
-        self.target.actor.release(self.envelope.id)
 
-    def _settle(self) -> None:
-        """Count it no more, once; its sender may be gone before it is in the log."""
-        if self._under_way:
-            self._under_way = False
-            self._count(-1)
+class Ask(_Posting):
+    """A question from its call to its one outcome: an agent waits, and the turn of another answers."""
 
-    def _count(self, more: int) -> None:
-        self.target.incoming += more
-        if self.envelope.kind in (Kind.ASK, Kind.TASK):
-            self._mail.posting[self.envelope.root] += more
+    def __init__(self, mail: Mail, envelope: Envelope, target: Member) -> None:
+        super().__init__(mail, envelope, target)
+        self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.state: Literal["waiting", "stopped", "answered"] = "waiting"
+        """`stopped`: the asker's turn ends, so it waits for nobody. `answered`: by `send_response`, so the
+        end of the target's turn does not answer it again."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it counts as an edge from its sender to its target."""
+        return self.state == "waiting"
+
+    def settle(self, outcome: Outcome | None) -> bool:
+        """Gives the asker its outcome; None: it goes without one. Returns False where it had one already."""
+        first = not self.answer.done()
+        if outcome is None:
+            self.answer.cancel()
+        elif first:
+            self.answer.set_result(outcome)
+        if self.state != "answered":  # the end of the target's turn must know that
+            self._mail.asks.pop(self.envelope.id, None)
+        return first
 
 
-class _Answer:
-    """The one outcome of an ask, which reaches whoever waits with the fact that settles it."""
+class _Settled(msgspec.Struct, frozen=True):
+    """The outcome of an ask, which reaches the asker with the fact that settles it."""
 
-    def __init__(self, mail: Mail, outcome: Outcome) -> None:
-        self._mail = mail
-        self._outcome = outcome
+    ask: Ask
+    outcome: Outcome
 
     def apply(self, fact: View) -> None:
-        self._mail.apply(fact)
-        if isinstance(fact, Delivery):
-            for id in fact.ids:
-                self._mail.resolve(id, self._outcome)
+        self.ask.settle(self.outcome)

@@ -7,12 +7,13 @@ class Member:
     """One agent of a team, and what the team keeps about it."""
 
     def __init__(self, actor: Actor, *, depth: int, since: float) -> None:
+        self.id = actor.agent.id
+        self.name = actor.agent.spec.name
         self.actor = actor
+        """Another one after a crash, with the same id and name."""
         self.depth = depth
         """0 for those the session began with."""
         self.idle_since = since
-        self.incoming = 0
-        """Envelopes for it that were handed to the log and are not in it yet."""
         self.crashes: list[float] = []
         """When it crashed, of late."""
         self.log_refused = False
@@ -25,16 +26,8 @@ class Member:
         """Why it ends, once it does."""
 
     @property
-    def id(self) -> str:
-        return self.actor.agent.id
-
-    @property
     def spec(self) -> AgentSpec:
         return self.actor.agent.spec
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
 
     @property
     def resting(self) -> bool:

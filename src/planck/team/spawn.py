@@ -13,7 +13,8 @@ from planck.permissions.authority import grant
 from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import fit_line
 from planck.team import names
 from planck.team.member import Member
@@ -75,7 +76,7 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
             text = ", ".join(self.kinds)
         return f" Types that a file describes, for which type and name are enough: {text}."
 
-    async def find_stranger(self, args: dict[str, Any]) -> str:
+    async def find_unknown_address(self, args: dict[str, Any]) -> str:
         """Returns the address in a spawn's arguments to which only the user can agree."""
         if not args.get("provider"):
             return ""  # a file's, or the caller's own

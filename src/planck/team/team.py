@@ -310,7 +310,7 @@ class Team:
 
     def _is_quiet(self, member: Member) -> bool:
         # A turn counts as work until its settlement is paid: no await stands between that and `record_end`.
-        busy = member.incoming or member.recovering
+        busy = self.mail.count_incoming(member) or member.recovering
         return member.resting or (member.actor.idle and not busy)
 
     async def _drive(self, member: Member) -> None:

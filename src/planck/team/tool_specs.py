@@ -1,8 +1,9 @@
-"""What a model is told of the eight tools by which agents work together."""
+"""What a model is told of the tools by which agents work together."""
 
 from functools import lru_cache
 
 from planck.records.specs import ToolSpec
+from planck.records.tools import SPAWN
 from planck.toolkit.schema import arguments, flag, integer, text, texts
 
 ASK_MS = 300_000
@@ -48,12 +49,13 @@ INTERRUPT_AGENT = ToolSpec(
     "interrupt_agent", "Stop a worker's turn; it lives on with what waits for it.", arguments(_TARGET)
 )
 
-TARGETED = (ASK_AGENT, DELEGATE_TASK, DESTROY_AGENT, INTERRUPT_AGENT)
-
 LIST_MODELS = ToolSpec(
     "list_models", "List the models for spawn_agent: provider, id and base_url.", arguments()
 )
 
+_FIXED = (ASK_AGENT, DELEGATE_TASK, SEND_RESPONSE, LIST_TEAM, DESTROY_AGENT, INTERRUPT_AGENT, LIST_MODELS)
+SPECS = {spec.name: spec for spec in _FIXED}
+"""All but spawn_agent, which says what can be granted."""
 
 _OWN = {
     "description": text("One line, for the other agents"),
@@ -76,7 +78,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
         f"Available skills to grant: {', '.join(skills)}." if skills else "No skills available to grant."
     )
     return ToolSpec(
-        "spawn_agent",
+        SPAWN,
         "Create a worker, to be addressed by its type, name or id; type and name must be new in the team. "
         f"{granting if tools else 'No built-in tools available to grant.'} "
         f"Tools of sidecars, MCP servers and files that you hold can be granted too. {skilled}{kinds}",

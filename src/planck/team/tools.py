@@ -1,4 +1,4 @@
-"""The eight tools by which the agents of a team work together; each holds its team and reaches no other."""
+"""The tools by which the agents of a team work together; each holds its team and reaches no other."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -7,12 +7,13 @@ from planck.http.address import without_userinfo
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
+from planck.records.tools import ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
 from planck.team import tool_specs
 from planck.team.member import Member
 from planck.team.settlement import GONE, NO_DELEGATOR
 from planck.team.spawn import Grants, read_budget, spawn
 from planck.team.team import Team
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolContext, ToolError
 
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
@@ -22,7 +23,7 @@ NO_GRANTS = Grants()
 def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
     """Returns what every agent of a team has; an orchestrator has no delegator ("")."""
     actions = TeamActions(team, delegator_id)
-    specs = (tool_specs.ASK_AGENT, tool_specs.DELEGATE_TASK, tool_specs.SEND_RESPONSE, tool_specs.LIST_TEAM)
+    specs = (tool_specs.SPECS[name] for name in TEAM_TOOLS)
     return [make_tool(spec, actions.find(spec)) for spec in specs]
 
 
@@ -30,18 +31,26 @@ def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
     actions = TeamActions(team, grants=grants)
     spawning = tool_specs.describe_spawn(grants.tools, grants.skills, grants.describe_kinds())
-    specs = (spawning, tool_specs.DESTROY_AGENT, tool_specs.INTERRUPT_AGENT, tool_specs.LIST_MODELS)
-    tools = [make_tool(spec, actions.find(spec)) for spec in specs]
-    tools[0].stranger = grants.find_stranger
-    return tools
+    specs = (spawning if name == SPAWN else tool_specs.SPECS[name] for name in ORCHESTRATOR_TOOLS)
+    find = grants.find_unknown_address
+    return [make_tool(spec, actions.find(spec), find if spec is spawning else None) for spec in specs]
 
 
-def make_tool(spec: ToolSpec, act: Act) -> Tool:
+def make_tool(spec: ToolSpec, act: Act, find_unknown_address: FindUnknownAddress | None = None) -> Tool:
     # An ask ends by its own timeout, which the model may choose; the tool's is there for a bug.
     timeout = tool_specs.MAX_ASK_MS / 1000 + 60 if spec is tool_specs.ASK_AGENT else 300.0
     effect = Effect.NONE if spec is tool_specs.LIST_MODELS else Effect.TEAM
     # A dry run of a team still talks: every agent in it is dry.
-    return Tool(spec.name, spec.description, spec.parameters, act, act, effect=effect, timeout=timeout)
+    return Tool(
+        spec.name,
+        spec.description,
+        spec.parameters,
+        act,
+        act,
+        effect=effect,
+        timeout=timeout,
+        find_unknown_address=find_unknown_address,
+    )
 
 
 def refuse_target(args: Mapping[str, Any]) -> Err | None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from inspect import CO_VARARGS
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any, cast
@@ -90,7 +91,7 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 Outcome = Ok[dict[str, Any]] | Err
 Execute = Callable[[dict[str, Any], ToolContext], Outcome | Awaitable[Outcome]]
-FindStranger = Callable[[dict[str, Any]], Awaitable[str]]
+FindUnknownAddress = Callable[[dict[str, Any]], Awaitable[str]]
 """Arguments -> the address in them that the user did not configure; empty: there is none."""
 FindBasis = Callable[[dict[str, Any], ToolContext], Awaitable[str]]
 """Arguments -> one name for what the call would change, as it is now: another name where that is another."""
@@ -98,6 +99,15 @@ Native = Callable[[dict[str, Any], ToolContext], Any]
 """`(args, ctx)`; what it may return is told by `outcome_of`."""
 Closure = Callable[[str, str, dict[str, Any]], Any]
 """`(agent_id, call_id, args)`; what it may return is told by `closure`."""
+
+
+def _alias(name: str) -> Any:
+    """An attribute under its earlier name."""
+
+    def write(tool: object, value: Any) -> None:
+        setattr(tool, name, value)
+
+    return property(attrgetter(name), write)
 
 
 class Tool:
@@ -118,13 +128,18 @@ class Tool:
         effect: Effect = Effect.COMMAND,
         timeout: float = 300.0,
         max_arguments: int = 1 << 20,
-        always: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
+        extra_arguments: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
         plain_schema: bool = False,
         confinable: bool = False,
-        tried: bool = False,
-        stranger: FindStranger | None = None,
+        probe_in_sandbox: bool = False,
+        find_unknown_address: FindUnknownAddress | None = None,
         basis: FindBasis | None = None,
+        always: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
+        tried: bool = False,
+        stranger: FindUnknownAddress | None = None,
     ) -> None:
+        """`always`, `tried` and `stranger` are the earlier names of `extra_arguments`, `probe_in_sandbox` and
+        `find_unknown_address`."""
         _check_spec(name, description, parameters)
         self.name = name
         self.description = description
@@ -137,23 +152,29 @@ class Tool:
         ours = type(parameters) is OwnSchema
         self.execute = _as_execute(name, execute, ours=ours)
         self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
-        self.plans = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
+        self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
         """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
         self.timeout = timeout
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
-        self.always = _read_always(always) if always else _NO_KEYS
+        extra = extra_arguments or always
+        self.extra_arguments = _read_extra(extra) if extra else _NO_KEYS
         """Keys that pass beside the schema, each with its own: `cwd`, `timeout` (TOOL.json), `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable
         """Its effects happen under `ctx.confinement`, or in a sandbox already."""
-        self.tried = tried
+        self.probe_in_sandbox = probe_in_sandbox or tried
         """It is a command that can be run once where nothing can be changed, before anybody is asked."""
-        self.stranger = stranger
+        self.find_unknown_address = find_unknown_address or stranger
         """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
         self.basis = basis
         """What a question about it is bound to: the tool refuses to change anything but that, `Changed`."""
+
+    always = _alias("extra_arguments")
+    tried = _alias("probe_in_sandbox")
+    stranger = _alias("find_unknown_address")
+    plans = _alias("has_preview")
 
     def to_ai_tool(self) -> ToolSpec:
         """The spec without the functions."""
@@ -169,7 +190,7 @@ class Tool:
 _NO_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
-def _read_always(given: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+def _read_extra(given: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     return dict(given) if isinstance(given, Mapping) else {key: {} for key in given}
 
 

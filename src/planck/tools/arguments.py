@@ -54,9 +54,10 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
 def validate(tool: Tool, args: dict[str, Any]) -> None:
     """`ToolError` with every path that is wrong, what was expected there, and near names for a typo."""
     validator = compile_schema(tool)
-    checked = {key: value for key, value in args.items() if key not in tool.always} if tool.always else args
-    for key in tool.always.keys() & args:
-        for problem in make_validator(dict(tool.always[key])).iter_errors(args[key]):
+    extra = tool.extra_arguments
+    checked = {key: value for key, value in args.items() if key not in extra} if extra else args
+    for key in extra.keys() & args:
+        for problem in make_validator(dict(extra[key])).iter_errors(args[key]):
             raise ArgumentError(
                 f"{tool.name}: {key}: {problem.message[:500]}",
                 {"errors": [{"path": key, "message": problem.message[:500]}]},
@@ -157,7 +158,7 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
-        known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.always)]))
+        known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.extra_arguments)]))
         there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
         hint = "".join(did_you_mean_one_of(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}

@@ -140,7 +140,7 @@ class Executor:
 
         It is given nothing to record with, and little time; a tool without one says nothing.
         """
-        if not tool.plans:
+        if not tool.has_preview:
             return ""
         dry = msgspec.structs.replace(ctx, dry_run=True, progress=unheard, record=unrecorded)
         task = asyncio.get_running_loop().create_task(self._run_guarded(tool, args, dry))

@@ -36,7 +36,7 @@ FIELDS = {
     "command": "a string with a command",
     "parameters": "an object",
 }
-_ALWAYS = frozenset({"cwd", "timeout"})
+_EXTRA_ARGUMENTS = frozenset({"cwd", "timeout"})
 _KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEEDED}
 
 
@@ -64,9 +64,9 @@ class ExternalTool(Tool):
             self._plan_command,
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + 10,
-            always=_ALWAYS - set(fields["parameters"].get("properties", {})),
+            extra_arguments=_EXTRA_ARGUMENTS - set(fields["parameters"].get("properties", {})),
             confinable=True,
-            tried=True,
+            probe_in_sandbox=True,
         )
 
     async def _run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from planck.cli.chat.intent import keep_from_shell, read_intent
 from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.keyboard import Decoder, Stroke
-from planck.cli.talk.intent import keep_from_shell, read_intent
 from planck.records.visible import count_columns
 
 

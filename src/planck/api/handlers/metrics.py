@@ -33,15 +33,14 @@ class MetricHandlers:
         yield from _count("sse_drops_total", own.stream_drops)
         yield from _count("model_requests_total", tally.requests)
         yield from _count("model_seconds_total", tally.seconds)
-        yield from _count("cost_usd_total", tally.cost_usd)
+        yield from _count("cost_usd_total", tally.spent.cost_usd)
         yield from _count("prompt_commits_total", own.commits)
         yield from _count("prompt_commit_seconds_total", own.commit_seconds)
         yield from _by_label(
             "turns_total", "counter", "status", {name: tally.turns[name] for name in STATUSES}
         )
-        yield from _by_label(
-            "tokens_total", "counter", "class", {name: tally.tokens[name] for name in CLASSES}
-        )
+        tokens = {name: getattr(tally.spent.usage, f"{name}_tokens") for name in CLASSES}
+        yield from _by_label("tokens_total", "counter", "class", tokens)
         calls = {"true": tally.calls[True], "false": tally.calls[False]}
         yield from _by_label("tool_calls_total", "counter", "ok", calls)
         answers = {name: own.requests[name] for name in _ANSWERS}

@@ -3,19 +3,19 @@
 import asyncio
 import base64
 import sys
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TextIO
 
-from planck.cli.screen.bindings import Settings, read_settings
 from planck.cli.screen.completion import Completer
 from planck.cli.screen.console import Console
 from planck.cli.screen.history import History
+from planck.cli.screen.input_controller import TWICE, InputController
 from planck.cli.screen.inputs import Closed, Input
+from planck.cli.screen.key_map import DEFAULT, KeyMap
 from planck.cli.screen.keyboard import Decoder, Paste, Stroke
 from planck.cli.screen.overlay import Overlay
 from planck.cli.screen.region import Frame, Region
 from planck.cli.screen.scrollback import Scrollback
-from planck.cli.screen.strokes import TWICE, Strokes
 from planck.cli.screen.styled import Line, keep_colours, paint
 
 MAX_LIVE = 8
@@ -58,19 +58,24 @@ class Screen:
     def __init__(
         self,
         history: History | None = None,
-        settings: Settings | None = None,
+        key_map: KeyMap = DEFAULT,
         *,
         color: bool = True,
         terminal: tuple[int, int] = (0, 1),
+        editor: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """`terminal`: the descriptors that are read, and painted on."""
-        self.settings = settings or read_settings()
+        """`terminal`: the descriptors that are read, and painted on.
+
+        `editor`: has the user edit a text elsewhere, while it has the terminal; None: it can't be started.
+        """
+        self.key_map = key_map
         self.color = color
         self.completers: list[Completer] = []
         self._console = Console(self, *terminal)
         self._region = Region(self._console.write)
-        self._strokes = Strokes(self, self.settings, history or History())
+        self._controller = InputController(self, self.key_map, history or History())
         self._decoder = Decoder()
+        self._editor = editor or _find_none
         self._rows: Rows = NoRows()
         self._hint: tuple[str, float] = ("", -1.0)
         self._finished: list[str] = []
@@ -107,7 +112,7 @@ class Screen:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._strokes.give_up()
+        self._controller.give_up()
         if self._streams:
             if isinstance(sys.stdout, Scrollback):
                 sys.stdout.finish()
@@ -155,12 +160,12 @@ class Screen:
         terminal is gone. One question at a time; while it is open, what is no answer goes to the input.
         """
         self.touch()
-        return "" if self._console.gone else await self._strokes.answer(keys)
+        return "" if self._console.gone else await self._controller.answer(keys)
 
-    def use(self, settings: Settings) -> None:
+    def use(self, key_map: KeyMap) -> None:
         """Other keys from now on."""
-        self.settings = settings
-        self._strokes.use(settings)
+        self.key_map = key_map
+        self._controller.use(key_map)
 
     def overlay(self) -> Overlay:
         """A whole page in front of the conversation, while its `async with` lasts; prints wait behind it."""
@@ -168,7 +173,7 @@ class Screen:
 
     def edit(self, text: str) -> None:
         """Puts a text into the input, in the place of what is there."""
-        self._strokes.input.replace(text)
+        self._controller.input.replace(text)
         self.touch()
 
     def hint(self, text: str) -> None:
@@ -180,7 +185,7 @@ class Screen:
 
     def notify(self, text: str) -> None:
         """Rings, and has terminals that can do it show a notice: it waits for the person, or is done."""
-        if self.settings.bell and self._console.here:
+        if self.key_map.bell and self._console.here:
             plain = keep_colours(text).replace("\n", " ").replace("\x1b", "")[:200]
             self._console.write(f"\x1b]9;{plain}\x07\x07")
 
@@ -194,7 +199,7 @@ class Screen:
     @property
     def asking(self) -> bool:
         """Whether a key would answer a question now."""
-        return self._strokes.asking
+        return self._controller.asking
 
     @property
     def height(self) -> int:
@@ -202,26 +207,26 @@ class Screen:
 
     @property
     def draft(self) -> str:
-        return self._strokes.input.text
+        return self._controller.input.text
 
     @property
     def busy(self) -> bool:
         """Whether a turn runs: it decides what Enter, Tab, Esc and Ctrl+C do."""
-        return self._strokes.busy
+        return self._controller.busy
 
     @busy.setter
     def busy(self, value: bool) -> None:
-        self._strokes.busy = value
+        self._controller.busy = value
         self.touch()
 
     @property
     def queued(self) -> int:
         """Messages that wait for the end of the turn: Up takes the newest back."""
-        return self._strokes.queued
+        return self._controller.queued
 
     @queued.setter
     def queued(self, value: int) -> None:
-        self._strokes.queued = value
+        self._controller.queued = value
         self.touch()
 
     @property
@@ -257,12 +262,12 @@ class Screen:
         self._take([Stroke("c-c")])
 
     def lost(self) -> None:
-        self._strokes.give_up()
+        self._controller.give_up()
         if self._overlay:
             self._overlay.give_up()
         self.tell(Closed())
 
-    # What strokes do to it.
+    # What keys do to it.
 
     def tell(self, happened: Input) -> None:
         self._inputs.put_nowait(happened)
@@ -290,7 +295,7 @@ class Screen:
             if self._overlay:
                 self._overlay.take(item)
             else:
-                self._strokes.take(item)
+                self._controller.take(item)
         if self._flushing:
             self._flushing.cancel()
             self._flushing = None
@@ -329,7 +334,7 @@ class Screen:
         if self._overlay:
             self._overlay.paint()
             return
-        asking = self._strokes.posed
+        asking = self._controller.posed
         if asking:
             self.read(self._console.drain())  # typed before the question could be seen
         finished, self._finished = self._finished, []
@@ -337,14 +342,14 @@ class Screen:
         if not isinstance(self._rows, NoRows):
             self._live.set()
         if asking:
-            self._strokes.arm()
+            self._controller.arm()
             self.touch()  # what is live may say that keys count now
 
     def _frame(self, columns: int, lines: int) -> Frame:
         width = max(4, columns - 1)
-        strokes = self._strokes
-        laid = strokes.input.lay_out(width, max(1, min(_INPUT_ROWS, lines - 3)))
-        live = strokes.menu.lines(width) if strokes.menu.open else self._rows.lines(width)
+        controller = self._controller
+        laid = controller.input.lay_out(width, max(1, min(_INPUT_ROWS, lines - 3)))
+        live = controller.menu.lines(width) if controller.menu.open else self._rows.lines(width)
         room = max(0, min(MAX_LIVE, lines - len(laid.rows) - 2))
         above = [paint(line, width, color=self.color) for line in live[-room:]] if room else []
         below = [paint(self._footer(width), width, color=self.color)] if lines > 2 else []
@@ -352,7 +357,7 @@ class Screen:
         return Frame(rows, (len(above) + laid.cursor[0], min(laid.cursor[1], columns - 1)))
 
     def _footer(self, width: int) -> Line:
-        search = self._strokes.input.search
+        search = self._controller.input.search
         if search is not None:
             found = "" if search.found is not None or not search.words else "  nothing found"
             return ((f"  search: {search.words}", "bold"), (f"{found}  Enter takes it, Esc leaves", "dim"))
@@ -379,36 +384,38 @@ class Screen:
             await self.shown()
         # In a thread, so that strokes are taken and painted meanwhile.
         editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
-        self._strokes.input.use(editing.RichEditor(vi=self.settings.vi))
+        self._controller.input.use(editing.RichEditor(vi=self.key_map.vi))
         self.touch()
 
     def _complete(self) -> None:
         """Looks for completions of what stands before the cursor, if that is another text than before."""
-        before = self._strokes.input.shown
+        before = self._controller.input.shown
         if before == self._completed:
             return
         self._completed = before
         if self._completing:
             self._completing.cancel()
         if not self.completers or not before:
-            self._strokes.offer(())
+            self._controller.offer(())
             return
         self._completing = self._begin(self._find_choices(before))
 
     async def _find_choices(self, before: str) -> None:
         found = [choice for completer in self.completers for choice in await completer.complete(before)]
-        self._strokes.offer([choice for choice in found if before[choice.start :] != choice.text.rstrip()])
+        self._controller.offer([choice for choice in found if before[choice.start :] != choice.text.rstrip()])
         self.touch()
 
     async def _edit_outside(self) -> None:
-        from planck.cli.screen.outside import edit_in_program
-
         self._console.lend()
         try:
-            text = await edit_in_program(self._strokes.input.text)
+            text = await self._editor(self._controller.input.text)
         finally:
             self._console.take_back()
         if text is None:
             self.hint("set $VISUAL or $EDITOR to a program that is there")
         else:
             self.edit(text)
+
+
+async def _find_none(text: str) -> None:
+    """There is no editor."""

@@ -4,36 +4,24 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from planck.records.tools import CLAUDE_NAMES
-
-_FILES = ("read", "write", "edit")
-_KEYS: Mapping[str, Mapping[str, str]] = {
-    **{tool: {"path": "file_path"} for tool in _FILES},
-    "bash": {"background": "run_in_background"},
-    "grep": {"ignore_case": "-i"},
-    "load_skill": {"name": "skill"},
-    "spawn_agent": {"type": "subagent_type", "system_prompt": "prompt"},
-    "delegate_task": {"identifier": "subagent_type", "task": "prompt"},
-    "ask_agent": {"identifier": "subagent_type", "question": "prompt"},
-}
-"""By tool and our key: theirs."""
+from planck.records.tools import find_row
 
 
 def name_for_hooks(tool: str) -> str:
     """What a hook reads as `tool_name`; a tool that Claude Code has none of keeps its own."""
-    return CLAUDE_NAMES.get(tool, (tool,))[0]
+    return (*find_row(tool).claude, tool)[0]
 
 
 def spell_all(tool: str) -> tuple[str, ...]:
     """Every name by which a matcher may mean a tool."""
-    return (tool, *CLAUDE_NAMES.get(tool, ()))
+    return (tool, *find_row(tool).claude)
 
 
 def add_keys(tool: str, args: Any, folder: str) -> Any:
     """Arguments with Claude Code's keys beside ours; a `file_path` is absolute, as it is there."""
     if not isinstance(args, dict):
         return args
-    theirs = {key: args[own] for own, key in _KEYS.get(tool, {}).items() if own in args and key not in args}
+    theirs = {key: args[own] for own, key in find_row(tool).keys.items() if own in args and key not in args}
     if isinstance(path := theirs.get("file_path"), str):
         theirs["file_path"] = os.path.join(folder, path)
     return {**args, **theirs, **_add_shapes(tool, args, theirs)}
@@ -57,7 +45,7 @@ def take_keys(tool: str, told: Mapping[str, Any], answered: Mapping[str, Any]) -
     """
     added = ("edits", "notebook_path")
     taken = {key: value for key, value in answered.items() if key not in added or value != told.get(key)}
-    for own, key in _KEYS.get(tool, {}).items():
+    for own, key in find_row(tool).keys.items():
         if key not in taken:
             continue
         changed = taken.pop(key)

@@ -13,7 +13,7 @@ from planck.llm import catalog
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
-from planck.records.tools import CLAUDE_NAMES
+from planck.records.tools import TOOLS
 from planck.team import names
 
 
@@ -84,7 +84,7 @@ def _translate(written: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in written:
         folded = name.casefold()
-        ours = [tool for tool, theirs in CLAUDE_NAMES.items() if folded in (tool, *map(str.casefold, theirs))]
+        ours = [tool for tool, row in TOOLS.items() if folded in (tool, *map(str.casefold, row.claude))]
         found |= dict.fromkeys(ours or [name])
     return list(found)
 

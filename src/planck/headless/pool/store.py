@@ -9,12 +9,12 @@ from planck.store.postgres.dev import DEV, find_url
 from planck.store.postgres.library import PostgresLibrary
 
 
-def open_library(project: Project, *, owner: str = "") -> PostgresLibrary:
-    """Returns the library of the configured store; `owner` is the node that has joined its roster."""
+def open_library(project: Project) -> PostgresLibrary:
+    """Returns the library of the configured store."""
     project.check_store()
     url = find_url(project.config.store, project.home)
     copies = find_copies(project.config.store, project.home)
-    return PostgresLibrary(url, copies, project.workspace, owner=owner)
+    return PostgresLibrary(url, copies, project.workspace)
 
 
 def find_copies(store: str, home: Path) -> Path:

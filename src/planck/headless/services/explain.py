@@ -17,7 +17,8 @@ from planck.permissions.policy import ask_about_address, close_roots, find_trial
 from planck.permissions.rules import Decision
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.tools import COMMAND_TOOLS, ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Effect
 from planck.workspace.sandbox.sandbox import find
@@ -58,7 +59,7 @@ def explain_call(
     args = _read_arguments(tool, what, first)
     around = close_roots(authority, book.policy_context(authority.mode), effect, args)
     verdict = judge(authority, around, tool, effect, confinable, args)
-    if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
+    if tool == SPAWN and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))
     trial = find_trial(authority, book.policy_context(Mode.READ_ONLY), verdict, tool, args) if tried else None
     return Explanation(
@@ -98,7 +99,7 @@ def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool, bool, str]:
     entry = ToolBox(planck.project).inventory().find(tool)
     if not isinstance(entry, Err):
         first = next(iter(entry.tool.parameters.get("required") or ()), "")
-        return entry.tool.effect, entry.tool.confinable, entry.tool.tried, first
+        return entry.tool.effect, entry.tool.confinable, entry.tool.probe_in_sandbox, first
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may
         owners = [s for s in planck.peers.plan.servers if tool.startswith(tool_prefix(s.name))]
         return Effect.COMMAND, any("url" not in server.entry for server in owners), False, ""
@@ -112,7 +113,7 @@ def _find_stranger(planck: Planck, args: Mapping[str, Any]) -> str:
 
 
 def _read_arguments(tool: str, what: str, first: str) -> dict[str, Any]:
-    if tool == "bash" or (first and what.strip() and not what.lstrip().startswith("{")):
+    if tool in COMMAND_TOOLS or (first and what.strip() and not what.lstrip().startswith("{")):
         return {first: what}
     try:
         args = json.loads(what or "{}")

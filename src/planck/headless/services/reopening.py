@@ -15,6 +15,7 @@ from planck.records.events import (
     UsageSpent,
     view,
 )
+from planck.records.usage import Figures, count_call
 
 _TOLD = (SessionStarted.type, SessionResumed.type, ModeChanged.type, UsageSpent.type)
 _NOTHING = 1e-9
@@ -33,20 +34,19 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def find_left(events: Iterable[Event]) -> Left:
-    head, options, spent, tokens = 0, None, 0.0, 0
+    head, options, spent = 0, None, Figures()
     for event in events:
         head = event.seq or head
         if event.type not in _TOLD:
             continue
         match view(event):
             case SessionStarted(options=said) | SessionResumed(options=said) if said:
-                options, spent, tokens = said, 0.0, 0
+                options, spent = said, Figures()
             case ModeChanged(mode=mode) if options:
                 options = msgspec.structs.replace(options, mode=mode)
             case UsageSpent(cost_usd=cost, usage=usage):
-                spent += cost or 0.0
-                tokens += usage.context_tokens
-    return Left(head, options, spent, tokens)
+                spent += count_call(usage, cost)
+    return Left(head, options, spent.cost_usd, spent.usage.context_tokens)
 
 
 def carry_over(left: Left, configured: Mode, *, ours: bool) -> dict[str, Any]:

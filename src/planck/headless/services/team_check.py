@@ -10,7 +10,7 @@ from planck.config.project import Project
 from planck.headless.session_setup import Runtime
 from planck.peers.peers import PeerReport
 from planck.records.outcome import PlanckError
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 
 
 async def find_problems(runtime: Runtime, alias_or_path: str, tools: Iterable[str]) -> list[str]:

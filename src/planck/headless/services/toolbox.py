@@ -16,7 +16,7 @@ from planck.peers.peers import Peers
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.journal import Unrecorded
 from planck.toolkit.permit import Allowed

@@ -82,15 +82,13 @@ async def read_version(connection: "asyncpg.Connection | Any") -> int:
     return int(await connection.fetchval("SELECT max(number) FROM planck_version") or 0)
 
 
-async def prepare(
-    connection: "asyncpg.Connection | Any", place: str, steps: tuple[str, ...] = MIGRATIONS
-) -> int:
+async def prepare(connection: "asyncpg.Connection | Any", place: str) -> int:
     """Brings the tables to the newest version, and returns it; a newer database is refused, not touched."""
     import asyncpg
 
     try:
         found = await read_version(connection)
-        if found < len(steps):
+        if found < KNOWN:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
                 await connection.execute(
@@ -98,17 +96,17 @@ async def prepare(
                     "at timestamptz NOT NULL DEFAULT now())"
                 )
                 found = await read_version(connection)  # another one may have been quicker
-                for number in range(found, len(steps)):
-                    await connection.execute(steps[number])
+                for number in range(found, KNOWN):
+                    await connection.execute(MIGRATIONS[number])
                     await connection.execute("INSERT INTO planck_version VALUES ($1)", number + 1)
-                found = max(found, len(steps))
+                found = max(found, KNOWN)
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as e:
         raise as_store_error(place, e) from e
-    if found > len(steps):
+    if found > KNOWN:
         raise StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"the store at {place} was made by a newer planck (schema {found}, this one knows {len(steps)}); "
+            f"the store at {place} was made by a newer planck (schema {found}, this one knows {KNOWN}); "
             "upgrade this one to use it",
-            {"schema": found, "known": len(steps)},
+            {"schema": found, "known": KNOWN},
         )
     return found

@@ -1,12 +1,12 @@
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import Spills, Views, prose
+from planck.tools.builtin.files import Shared, prose
 from planck.tools.results import Ran, command_outcome
 from planck.workspace.process.jobs import Jobs
 from planck.workspace.process.output import KEEP_BYTES, drop_controls
@@ -29,8 +29,9 @@ _PARAMETERS = schema.arguments(
 _KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"
 
 
-def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs: Jobs) -> Tool:
-    env = allowed(environment)
+def bash_tool(shared: Shared) -> Tool:
+    views, spills, jobs = shared.views, shared.spills, shared.jobs
+    env = allowed(shared.environment)
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         if handle := re.fullmatch(_KILL, args["command"]):
@@ -62,7 +63,7 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
         effect=Effect.COMMAND,
         timeout=MAX_TIMEOUT_MS / 1000 + 10,
         confinable=True,
-        tried=True,
+        probe_in_sandbox=True,
     )
 
 

@@ -1,25 +1,23 @@
 """The built-in tools of one workspace."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planck.records.tools import WORKSPACE_TOOLS
 from planck.toolkit.tool import Tool
-from planck.tools.builtin.bash import bash_tool
-from planck.tools.builtin.edit import edit_tool
-from planck.tools.builtin.files import Spills, Views
-from planck.tools.builtin.glob import glob_tool
-from planck.tools.builtin.grep import grep_tool
-from planck.tools.builtin.list_dir import list_dir_tool
-from planck.tools.builtin.read import read_tool
+from planck.tools.builtin.files import Shared, Spills, Views
 from planck.tools.builtin.search import Engine
-from planck.tools.builtin.web_fetch import web_fetch_tool
-from planck.tools.builtin.write import write_tool
 from planck.workspace.paths.paths import Root
 from planck.workspace.process.jobs import Jobs
 
 if TYPE_CHECKING:
     from planck.tools.builtin.web import Resolver
+
+_MAKERS: tuple[Callable[[Shared], Tool], ...] = tuple(
+    getattr(import_module(f"planck.tools.builtin.{name}"), f"{name}_tool") for name in WORKSPACE_TOOLS
+)
 
 
 def builtin_tools(
@@ -41,14 +39,5 @@ def builtin_tools(
     """
     views = views or Views(Root(root, protected=protected))
     spills = spill if isinstance(spill, Spills) else Spills(spill)
-    engine = Engine(views.root, environment)
-    return [
-        read_tool(views, spills),
-        write_tool(views),
-        edit_tool(views),
-        bash_tool(views, spills, environment, jobs or Jobs()),
-        glob_tool(views, engine),
-        grep_tool(views, engine),
-        list_dir_tool(views),
-        web_fetch_tool(names),
-    ]
+    shared = Shared(views, spills, environment, jobs or Jobs(), Engine(views.root, environment), names)
+    return [make(shared) for make in _MAKERS]

@@ -5,7 +5,7 @@ from planck.records.diffs import name_path
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Views, bind_to_file, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Shared, bind_to_file, diff, prose, replace
 
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
@@ -16,7 +16,9 @@ _PARAMETERS = schema.arguments(
 )
 
 
-def edit_tool(views: Views) -> Tool:
+def edit_tool(shared: Shared) -> Tool:
+    views = shared.views
+
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         view = views.of(ctx)

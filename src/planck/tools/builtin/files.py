@@ -6,11 +6,13 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from planck.records.diffs import cut_middle, diff_bytes
 from planck.records.events import FileChanged
@@ -18,6 +20,11 @@ from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
 from planck.toolkit.tool import Changed, FindBasis, ToolContext, ToolError
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
+
+if TYPE_CHECKING:
+    from planck.tools.builtin.search import Engine
+    from planck.tools.builtin.web import Resolver
+    from planck.workspace.process.jobs import Jobs
 
 FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
@@ -232,6 +239,17 @@ class Spills:
             return file.read_bytes()
         except OSError:
             return None
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What the built-in tools of one workspace are made of."""
+
+    views: Views
+    spills: Spills
+    environment: Mapping[str, str]
+    jobs: "Jobs"
+    engine: "Engine"
+    resolver: "Resolver | None" = None
 
 
 @cache

@@ -4,9 +4,8 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import Views, prose
+from planck.tools.builtin.files import Shared, prose
 from planck.tools.builtin.patterns import matcher
-from planck.tools.builtin.search import Engine
 from planck.workspace.paths.beneath import escape
 
 MAX_FILES = 1_000
@@ -15,7 +14,9 @@ _PARAMETERS = schema.arguments(
 )
 
 
-def glob_tool(views: Views, engine: Engine) -> Tool:
+def glob_tool(shared: Shared) -> Tool:
+    views, engine = shared.views, shared.engine
+
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         root, pattern = views.of(ctx).root, args["pattern"]
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))

@@ -4,9 +4,9 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import Views, prose
+from planck.tools.builtin.files import Shared, prose
 from planck.tools.builtin.patterns import matcher
-from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
+from planck.tools.builtin.search import MAX_SHOWN_LINE, read_lines
 from planck.workspace.paths.beneath import escape
 
 LINES = 100
@@ -22,7 +22,9 @@ _PARAMETERS = schema.arguments(
 )
 
 
-def grep_tool(views: Views, engine: Engine) -> Tool:
+def grep_tool(shared: Shared) -> Tool:
+    views, engine = shared.views, shared.engine
+
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         root = views.of(ctx).root
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))

@@ -5,14 +5,16 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import Views, prose
+from planck.tools.builtin.files import Shared, prose
 from planck.workspace.paths.beneath import escape
 
 MAX_ENTRIES = 500
 _PARAMETERS = schema.arguments(optional={"path": schema.text("Default the workspace")})
 
 
-def list_dir_tool(views: Views) -> Tool:
+def list_dir_tool(shared: Shared) -> Tool:
+    views = shared.views
+
     def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args.get("path", ".")
         with views.of(ctx).root.under(ctx.confinement).folder(path) as fd:

@@ -8,7 +8,7 @@ from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Spills, Views, prose
+from planck.tools.builtin.files import MAX_FILE, Shared, prose
 
 MAX_LINES = 2_000
 MAX_BYTES = 15_000
@@ -27,7 +27,9 @@ _PARAMETERS = schema.arguments(
 )
 
 
-def read_tool(views: Views, spills: Spills) -> Tool:
+def read_tool(shared: Shared) -> Tool:
+    views, spills = shared.views, shared.spills
+
     def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))

@@ -29,7 +29,7 @@ _MAX_RECORD = 1 << 16
 
 
 class Engine:
-    """How to search here: ripgrep if it is on the path (outside the workspace) or installed beside Python."""
+    """How to search here: ripgrep on the path (outside the workspace), else the one installed with us."""
 
     def __init__(
         self,

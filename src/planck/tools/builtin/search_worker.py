@@ -74,6 +74,8 @@ def ignored(path: str, is_folder: bool, rules: list[tuple[str, list[_Rule]]]) ->
     """The last rule that matches decides, the deepest file first."""
     for folder, own in reversed(rules):
         inner = path[len(folder) + 1 :] if folder else path
+        if not inner.isascii():
+            inner = os.fsencode(inner).decode("latin-1")  # git compares bytes: `?` is one of them
         for expression, negated, folders_only in reversed(own):
             if (is_folder or not folders_only) and expression.fullmatch(inner):
                 return not negated
@@ -93,10 +95,10 @@ def _open(path: str, flags: int) -> int:
 def _read_rules(folder: str, name: str) -> list[_Rule]:
     try:
         with open(os.path.join(folder, name), "rb", opener=_open) as file:
-            text = file.read(1 << 20).decode(errors="surrogateescape")
+            text = file.read(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     except OSError:
         return []
-    return [rule for line in text.splitlines() if (rule := _rule(line))]
+    return [rule for line in text.split("\n") if (rule := _rule(line))]
 
 
 def _rule(line: str) -> _Rule | None:
@@ -122,22 +124,26 @@ def _rule(line: str) -> _Rule | None:
 
 
 def _expression(glob: str) -> str:
-    parts = re.split(r"(^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.)", glob)
+    if glob == "**":
+        return ".*"
+    parts = re.split(r"(^(?:\*\*/)+|/(?:\*\*/)+|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.)", glob)
     return "".join(_piece(part) for part in parts if part)
 
 
 def _piece(part: str) -> str:
     if part in _PIECES:
         return _PIECES[part]
+    if part.endswith("**/"):
+        return f"{'/' if part.startswith('/') else ''}(?:.*/)?"
     if part.startswith("*"):
         return "[^/]*"
     if part.startswith("[") and part.endswith("]") and len(part) > 2:
-        inner = part[1:-1].replace("\\", "\\\\")
+        inner = re.sub(r"[\[\\&~|]", r"\\\g<0>", part[1:-1])  # signs of Python's own
         return f"(?!/)[^{inner[1:]}]" if inner[0] in "!^" else f"(?!/)[{inner}]"
     return re.escape(part[1:] if part.startswith("\\") and len(part) > 1 else part)
 
 
-_PIECES = {"**/": "(?:.*/)?", "/**/": "/(?:.*/)?", "/**": "/.*", "?": "[^/]"}
+_PIECES = {"/**": "/.*", "?": "[^/]"}
 
 
 def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:

@@ -62,11 +62,6 @@ class Page(msgspec.Struct, frozen=True):
     """Where it is said to be now, on another host: nobody has allowed that one."""
 
 
-def read_host(url: str) -> str:
-    """The host of an address as it will be connected to; raises for what is none."""
-    return _read_origin(url).host
-
-
 def _read_origin(url: str) -> Origin:
     scheme = url.partition("://")[0].lower()
     if scheme not in ("http", "https") or any(char <= " " or char == "\\" for char in url):

@@ -4,10 +4,10 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
-from planck.tools.builtin.files import prose
+from planck.tools.builtin.files import Shared, prose
 
 if TYPE_CHECKING:
-    from planck.tools.builtin.web import Page, Resolver
+    from planck.tools.builtin.web import Page
 
 DEFAULT_BYTES = 1_000_000
 MAX_BYTES = 8_000_000
@@ -18,12 +18,12 @@ _PARAMETERS = schema.arguments({"url": {"type": "string"}}, optional={"max_bytes
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml")
 
 
-def web_fetch_tool(names: "Resolver | None" = None) -> Tool:
+def web_fetch_tool(shared: Shared) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         from planck.tools.builtin.web import SystemNames, fetch  # few sessions fetch anything
 
         most = min(max(args.get("max_bytes", DEFAULT_BYTES), 1), MAX_BYTES)
-        page = await fetch(args["url"], names or SystemNames(), most)
+        page = await fetch(args["url"], shared.resolver or SystemNames(), most)
         if page.moved:
             text = f"HTTP {page.status}: it redirects to another host: {page.moved[:2_000]}"
             return Ok({"output": f"{text}\nFetch that address if you want it.", "status": page.status})

@@ -4,12 +4,14 @@ from planck.records.diffs import name_path
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Views, bind_to_file, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Shared, bind_to_file, diff, prose, replace
 
 _PARAMETERS = schema.arguments({"path": FILE, "content": {"type": "string"}})
 
 
-def write_tool(views: Views) -> Tool:
+def write_tool(shared: Shared) -> Tool:
+    views = shared.views
+
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         view = views.of(ctx)

@@ -9,8 +9,9 @@ REMEMBERED = 64
 class Jobs:
     """Owns its commands: `aclose` leaves none alive."""
 
-    def __init__(self, limit: int = 16) -> None:
-        self.limit = limit
+    limit = 16
+
+    def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
 
     @property

@@ -1,0 +1,193 @@
+"""Questions of the agents to the person at the terminal; Enter alone is no answer, and no paste is one."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+
+from planck.cli.ask.paste import PasteDetector, TypedLine, forget_typed, has_unread
+from planck.cli.tell.terminal import Terminal
+from planck.headless import revise_rule
+from planck.records.approval import Answer, Question, Scope
+from planck.records.outcome import Err
+
+_ANSWERS = {
+    "y": (True, Scope.ONCE),
+    "yes": (True, Scope.ONCE),
+    "s": (True, Scope.SESSION),
+    "r": (True, Scope.RULE),
+    "a": (True, Scope.RULE),
+    "always": (True, Scope.RULE),
+    "n": (False, Scope.ONCE),
+    "no": (False, Scope.ONCE),
+}
+_QUIET = 0.2
+"""Seconds without a line after which a burst is over: a large paste comes in pieces."""
+
+
+class TerminalApprover:
+    """Shows a question and waits for a line; who owns the input hands lines to `take`, or it reads itself."""
+
+    def __init__(self, *, reads: bool = True) -> None:
+        self._reads = reads
+        self._terminal: Terminal | None = None
+        self._lines: asyncio.Queue[TypedLine | None] | None = None
+        self._typed = b""
+        self._pastes = PasteDetector()
+        self._asked = 0
+        self._turn = asyncio.Lock()
+        self._mark: Callable[[bool], int] = self._flush_input
+
+    def attach(self, terminal: Terminal, mark: Callable[[bool], int] | None = None) -> None:
+        """`mark` is told when a question is on the screen: whoever reads forgets what was typed before.
+
+        Its argument says that no paste is on its way any more; what it returns, lines of this question carry.
+        """
+        self._terminal = terminal
+        self._mark = mark or self._mark
+
+    def is_for(self, line: TypedLine | None) -> bool:
+        """Whether a line is for the question that waits, rather than begun before that was seen."""
+        return self._lines is not None and (line is None or line.mark == self._asked)
+
+    def take(self, line: TypedLine | None) -> None:
+        """A line for the question that waits; None: the input is over, so the answer is no."""
+        if self._lines is not None:
+            self._lines.put_nowait(line)
+
+    async def decide(self, question: Question) -> Answer:
+        async with self._turn:  # one person reads one question at a time
+            return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Answer:
+        terminal = self._terminal = self._terminal or Terminal()
+        with terminal.still():
+            terminal.line(_call_text(question), whole=True)
+            terminal.line(_reasons(question), wrap=True)
+            # The question is on the screen, its choices are not: what was typed until now answers nothing.
+            self._lines = asyncio.Queue()  # holds what one person types at one question
+            self._asked = self._mark(False)
+            self._begin_reading(terminal)
+            try:
+                return await self._answer(question, terminal, self._lines)
+            finally:
+                self._end_reading(terminal)
+                self._lines = None
+
+    async def _answer(
+        self, question: Question, terminal: Terminal, lines: "asyncio.Queue[TypedLine | None]"
+    ) -> Answer:
+        original = question
+        while True:
+            terminal.line(_choices(question), "bold", wrap=True)
+            typed = await lines.get()
+            if typed is None:
+                return Answer(question.id, question.digest, False)
+            if not typed.by_hand:
+                await self._wait_for_quiet(lines)
+                terminal.line("\n  what is pasted, or comes with other lines, is no answer: type it")
+                continue
+            line = typed.text.strip()
+            word, _, rest = line.partition(" ")
+            if word.lower().rstrip(",:") in ("n", "no"):
+                return Answer(question.id, question.digest, False, reason=rest.strip())
+            known = _ANSWERS.get(line.lower())
+            if known is not None and (question.rule or known[1] is Scope.ONCE):
+                allow, scope = known
+                return Answer(question.id, question.digest, allow, scope, rule=question.rule)
+            if word.lower() == "e" and question.rule.startswith("bash "):
+                question = await self._revise(original, question, rest.strip(), terminal)
+            else:
+                terminal.line(f"  {line!r} is no answer" if line else "  Enter alone is no answer")
+
+    async def _revise(
+        self, original: Question, question: Question, text: str, terminal: Terminal
+    ) -> Question:
+        """`e git commit *`: the question with that rule; as it was where the rule can't be had."""
+        if not text:
+            terminal.line(
+                f"  write the rule behind it, such as: e {_command(original.wider or original.rule)}"
+            )
+            return question
+        revised = revise_rule(original, f"bash {text}")
+        if isinstance(revised, Err):
+            terminal.line(f"  {revised.message}", wrap=True)
+            return question
+        return revised
+
+    async def _wait_for_quiet(self, lines: "asyncio.Queue[TypedLine | None]") -> None:
+        try:
+            while True:
+                async with asyncio.timeout(_QUIET):
+                    if (line := await lines.get()) is None:
+                        lines.put_nowait(line)
+                        return
+        except TimeoutError:
+            self._asked = self._mark(True)
+
+    def _flush_input(self, quiet: bool) -> int:
+        forget_typed()
+        self._typed, self._pastes = b"", PasteDetector()
+        return 0
+
+    def _begin_reading(self, terminal: Terminal) -> None:
+        if self._reads:
+            terminal.announce_pastes(on=True)
+            asyncio.get_running_loop().add_reader(0, self._read_typed)
+
+    def _end_reading(self, terminal: Terminal) -> None:
+        if self._reads:
+            asyncio.get_running_loop().remove_reader(0)
+            terminal.announce_pastes(on=False)
+
+    def _read_typed(self) -> None:
+        try:
+            chunk = os.read(0, 4096)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            asyncio.get_running_loop().remove_reader(0)
+            self.take(None)
+            return
+        more = has_unread()
+        *lines, self._typed = (self._typed + chunk).split(b"\n")
+        for number, line in enumerate(lines, 1):
+            text = line.decode(errors="replace")
+            self.take(self._pastes.judge(text, more=more or number < len(lines) or bool(self._typed)))
+
+
+def _call_text(question: Question) -> str:
+    """The whole call: a change of a file as its diff; where lines are left out of that, the call below it."""
+    from planck.cli.ask.box import count_hidden  # few are asked by lines
+    from planck.cli.tell.diffs import find_diff
+
+    diff = find_diff(question.preview)
+    shown = diff.rstrip("\n") or question.text
+    if diff and question.hidden_lines:
+        shown = f"{shown}\n[{count_hidden(question.hidden_lines)}; the whole call:]\n{question.text}"
+    if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
+        shown = f"{shown}\n{question.preview}"
+    call = "\n".join(f"    {line}" for line in shown.split("\n"))
+    return f"{question.agent} asks for {question.tool}:\n{call}"
+
+
+def _reasons(question: Question) -> str:
+    return f"  what it adds: {question.adds}\n  why it asks: {question.reason}"
+
+
+def _choices(question: Question) -> str:
+    lines = ["  y: yes, once · n: no; n REASON also says why"]
+    if question.rule:
+        who = question.agent.partition(" (")[0]
+        exactly = "exactly " if json.loads(question.written).get("exact") else ""
+        lines += [
+            f"  s: in this session, for {who}: {exactly}{question.rule}",
+            f"  r: always; {question.place} gets the rule {json.dumps(json.loads(question.written))}",
+        ]
+        if question.wider:
+            lines.append(f"  e RULE: changes that rule first, such as: e {_command(question.wider)}")
+    return "\n".join(lines)
+
+
+def _command(rule: str) -> str:
+    return rule.removeprefix("bash ")

@@ -1,0 +1,70 @@
+"""Tells a line that somebody typed from one of a paste, and from one that came in a burst with others."""
+
+import sys
+from typing import NamedTuple
+
+from planck.cli.tell.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
+
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+
+
+class TypedLine(NamedTuple):
+    text: str
+    by_hand: bool
+    """Neither pasted, nor together with other lines: only such a line answers a question."""
+    mark: int = 0
+    """The newest question that was on the screen when it was begun."""
+
+
+class PasteDetector:
+    """Follows the lines of one terminal; brackets around a paste may open in one and close in another."""
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._more = False
+
+    def judge(self, line: str, *, more: bool, mark: int = 0) -> TypedLine:
+        """`more`: something waited behind the line already when it was read."""
+        burst, self._more = self._more or more, more
+        pasted = self._pasting or PASTE_BEGINS in line
+        self._pasting = pasted and line.rfind(PASTE_ENDS) <= line.rfind(PASTE_BEGINS)
+        text = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "")
+        return TypedLine(text, not pasted and not burst, mark)
+
+
+def ask(prompt: str) -> str:
+    """What somebody types behind it by hand, once it is shown; of a paste, or typed ahead, it is nothing."""
+    forget_typed()
+    print(prompt + ANNOUNCE_PASTES, end="", flush=True)
+    try:
+        typed = PasteDetector().judge(sys.stdin.readline().rstrip("\n"), more=has_unread())
+    finally:
+        print(KEEP_QUIET_ON_PASTES, end="", flush=True)
+    return typed.text.strip() if typed.by_hand else ""
+
+
+def forget_typed() -> None:
+    """Drops what was typed and is not read yet."""
+    import termios
+
+    try:
+        termios.tcflush(0, termios.TCIFLUSH)
+    except termios.error:
+        pass  # no terminal any more; the end of the input says so
+
+
+def has_unread() -> bool:
+    """Also the beginning of a line: the terminal keeps that to itself as long as lines are edited there."""
+    import fcntl
+    import termios
+
+    try:
+        edited = termios.tcgetattr(0)
+        keys = [*edited]
+        keys[3] &= ~termios.ICANON
+        termios.tcsetattr(0, termios.TCSANOW, keys)
+        unread = fcntl.ioctl(0, termios.FIONREAD, b"\0" * 4)
+        termios.tcsetattr(0, termios.TCSANOW, edited)
+    except (termios.error, OSError):
+        return False  # no terminal any more; the end of the input says so
+    return any(unread)

@@ -1,0 +1,36 @@
+"""Asks which of the newest sessions is meant."""
+
+import shutil
+import sys
+
+from planck.cli.ask.paste import ask
+from planck.cli.errors import UsageError
+from planck.cli.tell.listing import make_rows
+from planck.headless import Archive
+from planck.records.outcome import ErrorKind
+
+_CHOICES = 9
+
+
+def pick_session(archive: Archive) -> str:
+    """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS,
+            "-r without a name asks which session, and nobody is here to ask; "
+            "name one: `planck sessions list` shows them",
+        )
+    sessions = archive.sessions(limit=_CHOICES)
+    if not sessions:
+        raise UsageError(ErrorKind.NOT_FOUND, "no session of this workspace to resume; start one first")
+    width = shutil.get_terminal_size().columns
+    indent = " " * 3
+    for at, line in enumerate(rows := [*make_rows(sessions, archive.now(), width - len(indent))]):
+        number, rest = divmod(at * len(sessions), len(rows))
+        print(f"{indent if rest else f'{number + 1}  '}{line}")
+    answer = ask(f"Which? 1 to {len(sessions)}, or a name; nothing: none  ")
+    if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
+        return sessions[int(answer) - 1].id
+    if not answer:
+        raise UsageError(ErrorKind.INVALID_ARGS, "no session was chosen; -r NAME names one")
+    return answer

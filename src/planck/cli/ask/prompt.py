@@ -1,0 +1,225 @@
+"""Questions of the agents to the person at the screen: each in a box, answered by one key, in any order."""
+
+import asyncio
+from collections.abc import Collection
+
+from planck.cli.ask.box import Box, draw_box, draw_whole, list_keys, name_call
+from planck.cli.screen.screen import Screen
+from planck.cli.tell.blocks import Shows, Told, say
+from planck.cli.tell.styled import Line
+from planck.headless import Inbox
+from planck.records.approval import Question, Scope
+from planck.records.visible import count_columns, fit_line
+
+_REFUSE = frozenset({"esc", "c-c", "c-d"})
+_SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
+_SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
+
+
+class ApprovalPrompt:
+    """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
+
+    def __init__(self, inbox: Inbox, view: Shows, screen: Screen) -> None:
+        self._inbox = inbox
+        self._view = view
+        self._screen = screen
+        self._at = 0
+        self._count = 0
+        """Of the questions when keys were asked for: the row says what they mean."""
+        self._shown = ""
+        """The question whose box is on the screen."""
+        self._seen: set[str] = set()
+        """Questions of which everything was on the screen."""
+        self._wider: set[str] = set()
+        self._pushed = 0
+        self._again = asyncio.Event()
+        self._reason_for: Question | None = None
+        self._own = False
+        self._one = asyncio.Lock()
+        """Held while keys are asked for: one question at a time."""
+        self._offer = ""
+
+    async def confirm(self, offer: str, keys: Collection[str]) -> str:
+        """One of the keys, for something that no agent asks; what one asks meanwhile goes first."""
+        self._offer = offer
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                seen = self._inbox.changes
+                waiting = {loop.create_task(self._inbox.wait_for_change(seen))}
+                pressed = None if self.open else loop.create_task(self._ask_for(keys))
+                try:
+                    tasks = waiting | ({pressed} if pressed else set())
+                    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.wait(tasks)
+                if pressed and not pressed.cancelled():
+                    return pressed.result()
+        finally:
+            self._offer = ""
+            self._screen.touch()
+
+    async def _ask_for(self, keys: Collection[str]) -> str:
+        async with self._one:
+            return await self._screen.ask(keys)
+
+    @property
+    def open(self) -> tuple[Question, ...]:
+        return self._inbox.pending()
+
+    async def run(self) -> None:
+        seen = -1
+        while True:
+            seen = await self._inbox.wait_for_change(seen)
+            while self.open and await self._ask():
+                seen = self._inbox.changes
+
+    def pushed(self, lines: int) -> None:
+        """Other output came: a box that it pushed away is shown again."""
+        if self._own or not self._shown:
+            return
+        self._pushed += lines
+        if self._is_away():
+            self._again.set()
+
+    def _is_away(self) -> bool:
+        """Whether what came since has pushed the box off the screen, or nearly."""
+        return self._pushed > max(self._screen.height - 16, 4)
+
+    def refuse(self) -> None:
+        """A no to the question that is shown, or would be."""
+        pending = self.open
+        if pending:
+            self._reason_for = None
+            self._answer(pending[min(self._at, len(pending) - 1)], allow=False)
+
+    def draw_row(self, width: int) -> Line | None:
+        """The line that says, below the conversation, that somebody waits."""
+        pending = self.open
+        if not pending:
+            return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
+        if self._reason_for:
+            who = fit_line(self._reason_for.agent, 40)
+            return ((f"▲ why not? Enter sends it to {who}; Esc: no, without a reason", "yellow bold"),)
+        at = min(self._at, len(pending) - 1)
+        count = min(self._count, len(pending))
+        number = f"[{at + 1}/{count}] " if count > 1 else ""
+        keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
+        more = " · Tab: the next" if keys and count > 1 else ""
+        who = fit_line(pending[at].agent, 40)
+        asks = f"▲ {number}{who} asks: {fit_line(name_call(pending[at]), 60)}"
+        if (
+            count_columns(asks + keys + more) > width
+        ):  # the keys first: that they count now is seen nowhere else
+            asks, more = fit_line(asks, max(width - len(keys), 8)), ""
+        return ((f"{asks}{keys}{more}", "yellow bold"),)
+
+    def take_reason(self, text: str) -> bool:
+        """Whether a line was the reason of a no, rather than something to say."""
+        question, self._reason_for = self._reason_for, None
+        if question is None:
+            return False
+        self._answer(question, allow=False, reason=text)
+        self._again.set()
+        return True
+
+    async def _ask(self) -> bool:
+        """Shows one question and waits for a key, an answer from elsewhere, or output that pushed it away."""
+        pending = self.open
+        self._at = min(self._at, len(pending) - 1)
+        question = pending[self._at]
+        self._again.clear()
+        changes = self._inbox.changes
+        self._count = len(pending)
+        if self._shown != question.id or self._is_away():
+            self._show(question, len(pending))
+        keys = [*list_keys(question), *_REFUSE]
+        if len(pending) > 1:
+            keys += ["tab", *(str(number) for number in range(1, min(len(pending), 9) + 1))]
+        if question.wider:
+            keys.append("w")
+        loop = asyncio.get_running_loop()
+        pressed = loop.create_task(self._ask_for(["esc", "c-c"] if self._reason_for else keys))
+        others = {
+            loop.create_task(self._inbox.wait_for_change(changes)),
+            loop.create_task(self._wait_for_push()),
+        }
+        try:
+            await asyncio.wait({pressed, *others}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (pressed, *others):
+                task.cancel()
+            await asyncio.wait({pressed, *others})
+        key = None if pressed.cancelled() else pressed.result()
+        if key == "":
+            return False  # nobody is there any more
+        if key is not None and question in self.open:
+            self._press(key, question, len(pending))
+        return True
+
+    async def _wait_for_push(self) -> int:
+        await self._again.wait()
+        return 0
+
+    def _press(self, key: str, question: Question, count: int) -> None:
+        if key in _REFUSE or key == "n":
+            self._reason_for = None
+            self._answer(question, allow=False)
+        elif key == "e":
+            self._reason_for = question
+            self._screen.touch()
+        elif key == "o":
+            self._show_whole(question, count)
+        elif key == "w":
+            self._wider ^= {question.id}
+            self._shown = ""
+        elif key == "tab":
+            self._at, self._shown = (self._at + 1) % count, ""
+        elif key.isdecimal():
+            self._at, self._shown = int(key) - 1, ""
+        elif question.id not in self._seen:
+            self._show_whole(question, count)
+            self._screen.hint(f"that is all of it; {key} again approves it")
+        else:
+            self._answer(question, allow=True, key=key)
+
+    def _answer(self, question: Question, *, allow: bool, key: str = "y", reason: str = "") -> None:
+        rule = question.wider if question.id in self._wider else ""
+        scope = _SCOPES[key] if allow else Scope.ONCE
+        failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
+        self._shown, self._at = "", 0
+        if failure:
+            say(self._view, f"planck: {failure}", "yellow")
+        else:
+            said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
+            say(self._view, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
+
+    def _show(self, question: Question, count: int) -> None:
+        box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
+        if box.whole:
+            self._seen.add(question.id)
+        self._print(box.lines)
+        if self._shown != question.id:
+            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks for {question.tool}")
+        self._shown, self._pushed = question.id, 0
+
+    def _show_whole(self, question: Question, count: int) -> None:
+        self._print(draw_whole(self._with_rule(question), self._screen.width, self._at + 1, count))
+        self._seen.add(question.id)
+        self._shown, self._pushed = question.id, 0
+
+    def _with_rule(self, question: Question) -> Question:
+        import msgspec
+
+        if question.id not in self._wider:
+            return question
+        return msgspec.structs.replace(question, rule=question.wider)
+
+    def _print(self, lines: "tuple[Line, ...] | list[Line]") -> None:
+        self._own = True
+        try:
+            self._view.show(Told(((), *lines)))
+        finally:
+            self._own = False

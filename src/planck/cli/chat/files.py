@@ -1,0 +1,158 @@
+"""Commands about files: what was changed, taking it back, writing the conversation down."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planck.cli.chat import undoing
+from planck.cli.chat.pager import ChangeList
+from planck.cli.errors import UsageError
+from planck.cli.tell.blocks import Told, say
+from planck.cli.tell.diffs import draw_diff
+from planck.cli.tell.styled import Line, make_line
+from planck.cli.tell.undo import list_obstacles, report
+from planck.headless import FileDiff, OutputFile, Project, Selection
+from planck.records.authority import Mode
+from planck.records.outcome import ErrorKind, PlanckError
+
+if TYPE_CHECKING:
+    from planck.cli.chat.talk import Talk
+
+
+async def run_diff(talk: "Talk", rest: str) -> None:
+    selection = selection_of(rest.split())
+    changes = talk.session.changes(selection)
+    if not any(not one.undoes for one in changes):
+        say(talk.frontend, "no file was changed")
+    elif talk.frontend.live:
+        await _browse_changes(talk, selection)
+    else:
+        talk.frontend.show(Told(tuple(draw_changes(changes))))
+
+
+async def _browse_changes(talk: "Talk", selection: Selection) -> None:
+    """What agents did, the newest first; one is taken back, or taken up again, where it stands."""
+    at, note = 0, ""
+    while True:
+        changes = [one for one in talk.session.changes(selection)[::-1] if not one.undoes]
+        rows = [
+            f"{one.path}  +{one.added} -{one.removed}  {one.agent} · turn {one.turn}{'  undone' * one.undone}"
+            for one in changes
+        ]
+        count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
+        listed = ChangeList(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
+        listed.note = note
+        await talk.frontend.browse(listed, partial(_draw_change, changes))
+        if not listed.key:
+            return
+        at, note = listed.at, await _take_back(talk, changes[listed.at])
+
+
+def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:
+    return draw_changes(changes[at : at + 1])
+
+
+async def _take_back(talk: "Talk", change: FileDiff) -> str:
+    """What an undo took back is had again by undoing that; what came of it is said in a line."""
+    if talk.busy:
+        return "it is at work; when its turn has ended, u takes it back"
+    undo = ""
+    if change.undone:
+        undone = [one.call_id for one in talk.session.changes() if change.call_id in one.undoes]
+        undo = undone[-1] if undone else ""
+    try:
+        plan = talk.session.undo_plan(Selection(call=undo or change.call_id))
+        call = await talk.session.undo(plan)
+    except PlanckError as failure:
+        return failure.err.message
+    talk.last_undo = "" if undo else call
+    return "; ".join([report(plan, "u"), *list_obstacles(plan)])
+
+
+def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
+    lines: list[Line] = []
+    for one in changes:
+        state = "  undone" if one.undone else ""
+        head = f"{one.path}  {one.agent} · turn {one.turn} · call {one.call_id}{state}"
+        lines.append(make_line(head, "dim" if one.undone else "bold"))
+        lines += (
+            draw_diff(one.diff, undoing.MAX_DIFF)
+            if one.diff
+            else [make_line("    not known from the log", "dim")]
+        )
+    return lines
+
+
+async def run_undo(talk: "Talk", rest: str) -> None:
+    """Shows what it takes back while it does; it can be taken back itself."""
+    talk.last_undo = await undoing.undo(talk.frontend, talk.session, selection_of(rest.split()), back="/redo")
+
+
+async def run_redo(talk: "Talk", rest: str) -> None:
+    if not talk.last_undo:
+        say(
+            talk.frontend,
+            "nothing was undone in this conversation; `planck undo --call ID` takes back any undo",
+        )
+        return
+    call, talk.last_undo = talk.last_undo, ""
+    await undoing.undo(talk.frontend, talk.session, Selection(call=call))
+
+
+def selection_of(words: Sequence[str]) -> Selection:
+    """Reads the options of `planck undo` from a line of the conversation."""
+    match words:
+        case []:
+            return Selection()
+        case ["--agent", name]:
+            return Selection(agent=name)
+        case ["--turn", number] if number.isdigit():
+            return Selection(turn=int(number))
+        case ["--call", id]:
+            return Selection(call=id)
+    raise UsageError(ErrorKind.INVALID_ARGS, "/undo takes --agent NAME, --turn N, --call ID, or nothing")
+
+
+async def run_export(talk: "Talk", rest: str) -> None:
+    file = talk.planck.project.here / Path(rest or f"{talk.session.name}.md").expanduser()
+    text = "".join(talk.planck.archive.render_markdown(talk.session.id))
+    project = None if talk.session.mode is Mode.FULL else talk.planck.project
+    await asyncio.to_thread(_write_new, file, text, project)
+    say(talk.frontend, f"written to {file}")
+
+
+def _write_new(file: Path, text: str, project: Project | None) -> None:
+    try:
+        with closing(OutputFile(file)) as target:
+            if project:
+                target.check(project.open_root())
+            target.create(text.encode("utf-8", "replace"))
+    except PlanckError as failure:
+        raise PlanckError(failure.err.kind, f"{failure.err.message}: /export FILE") from None
+
+
+async def run_copy(talk: "Talk", rest: str) -> None:
+    text = talk.session.result(0).text
+    if not text:
+        say(talk.frontend, "there is no answer yet")
+    elif talk.frontend.copy(text):
+        say(
+            talk.frontend,
+            f"the last answer, {len(text):,} characters, was handed to your terminal's clipboard",
+        )
+    else:
+        say(talk.frontend, "there is no terminal to copy to; /export writes the conversation to a file")
+
+
+_INIT = """\
+Write an AGENTS.md for this project: what a newcomer needs that the files do not say by themselves. Look at
+the build and test commands (run none that change anything), the layout, the conventions that the code
+follows, and what is easy to get wrong. At most 100 lines, no generalities. If there is one already, improve
+it and keep what is true. Before you write it, check each command and path that you name against the files."""
+
+
+async def run_init(talk: "Talk", rest: str) -> None:
+    await talk.say(f"{_INIT}\n\n{rest}".strip())

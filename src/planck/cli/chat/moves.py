@@ -1,0 +1,131 @@
+"""Commands that go elsewhere: another session, a copy, an earlier place in this one, out."""
+
+from typing import TYPE_CHECKING
+
+from planck.cli.chat.past import list_prompts
+from planck.cli.session import limits
+from planck.cli.tell.blocks import say, say_rows
+from planck.cli.tell.listing import make_choices, make_rows
+from planck.records.visible import fit_line
+
+if TYPE_CHECKING:
+    from planck.cli.chat.talk import Talk
+
+_LISTED = 200
+
+
+async def run_new(talk: "Talk", rest: str) -> None:
+    options = talk.options
+    session = await talk.planck.start(rest or None, model=options.model, **limits(options))
+    before = talk.session.name
+    await talk.change(session)
+    talk.greet()
+    say(talk.frontend, f"the one before: /resume {before}", "dim")
+
+
+async def run_clear(talk: "Talk", rest: str) -> None:
+    talk.frontend.clear()
+    await run_new(talk, rest)
+
+
+async def run_resume(talk: "Talk", rest: str) -> None:
+    if not rest:
+        archive = talk.planck.archive
+        sessions = [info for info in archive.sessions(limit=_LISTED) if info.id != talk.session.id]
+        if not talk.frontend.live or not sessions:
+            await run_sessions(talk, "")
+            return
+        rows = make_choices(sessions, archive.now(), talk.frontend.width - 2)
+        chosen = await talk.frontend.choose("go on with which session?", rows)
+        if chosen is None:
+            return
+        rest = sessions[chosen].id
+    elif rest in (talk.session.id, talk.session.name):
+        say(talk.frontend, "that is this session")
+        return
+    options = talk.options
+    await talk.change(await talk.planck.resume(rest, **limits(options)))
+    talk.greet()
+    await talk.show_past()
+
+
+async def run_sessions(talk: "Talk", rest: str) -> None:
+    archive = talk.planck.archive
+    if rest:
+        hits = list(archive.search(rest, limit=20))
+        say_rows(
+            talk.frontend,
+            [
+                f"{hit.session_name} #{hit.seq} {hit.agent or hit.type}: {fit_line(hit.excerpt, 300)}"
+                for hit in hits
+            ],
+        )
+        if not hits:
+            say(talk.frontend, f"nothing says {rest!r} here")
+        return
+    sessions = archive.sessions(limit=_LISTED)
+    say_rows(talk.frontend, list(make_rows(sessions, archive.now(), talk.frontend.width)))
+    say(talk.frontend, "/resume NAME goes on with one; /sessions TEXT searches them", "dim")
+
+
+async def run_fork(talk: "Talk", rest: str) -> None:
+    before = talk.session.name
+    copied = await talk.planck.archive.fork(talk.session.id, name=rest)
+    await talk.change(await talk.planck.resume(copied.id, **limits(talk.options)))
+    talk.greet()
+    say(talk.frontend, f"a copy of {before}, which stays as it is: /resume {before}", "dim")
+
+
+async def run_transcript(talk: "Talk", rest: str) -> None:
+    from planck.cli.tell.transcript import read_transcript
+
+    lines = await read_transcript(talk.session)
+    if not lines:
+        say(talk.frontend, "nothing was said yet")
+        return
+    await talk.frontend.page(f"transcript of {talk.session.name}", lines, at_end=True)
+
+
+async def run_rename(talk: "Talk", rest: str) -> None:
+    if not rest:
+        say(talk.frontend, f"this session is {talk.session.name}; /rename NAME gives it another name")
+        return
+    await talk.session.rename(rest)
+    say(talk.frontend, f"this session is {talk.session.name} now")
+
+
+async def run_rewind(talk: "Talk", rest: str) -> None:
+    """Puts a past message into the input; sent again, it goes on from where that one was said."""
+    words = rest.split()
+    files = "--files" in words
+    numbers = [word for word in words if word != "--files"]
+    prompts = await list_prompts(talk.session)
+    if not prompts:
+        say(talk.frontend, "nothing was said yet")
+        return
+    rows = [f"{number}  {fit_line(one.text, 200)}" for number, one in enumerate(prompts, 1)]
+    if not numbers and talk.frontend.live:
+        title = "go back to which message?" + (" its files too" if files else "")
+        chosen = await talk.frontend.choose(title, rows[::-1])
+        at = None if chosen is None else len(rows) - 1 - chosen
+    elif not numbers:
+        say_rows(talk.frontend, rows)
+        say(talk.frontend, "/rewind N goes back to one, /rewind N --files with the files as they were", "dim")
+        return
+    else:
+        at = int(numbers[0]) - 1 if numbers[0].isdecimal() else -1
+        if not 0 <= at < len(rows) or len(numbers) > 1:
+            say(talk.frontend, f"/rewind takes a number from 1 to {len(rows)}, and --files", "yellow")
+            return
+    if at is None:
+        return
+    talk.rewind_to = (prompts[at].before, files)
+    talk.frontend.edit(prompts[at].text)
+    kept = (
+        "files are taken back too" if files else "files stay as they are (/rewind N --files takes them back)"
+    )
+    say(talk.frontend, f"change message {at + 1} and send it: it goes on from there; {kept}", "dim")
+
+
+async def run_exit(talk: "Talk", rest: str) -> None:
+    talk.leave()

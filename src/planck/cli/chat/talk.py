@@ -1,0 +1,408 @@
+"""One conversation: the session at hand, what is said to it, and what is told of it, on any frontend."""
+
+import argparse
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from planck.cli.chat.frontend import Frontend
+from planck.cli.chat.intent import read_intent
+from planck.cli.chat.table import ALIASES, COMMANDS, find_act
+from planck.cli.session import Watch
+from planck.cli.tell.blocks import Answer, Told, fold, say
+from planck.cli.tell.figures import say_evidence, summarise
+from planck.cli.tell.live_board import LiveBoard
+from planck.cli.tell.now import Now
+from planck.cli.tell.styled import make_line
+from planck.cli.tell.teller import Teller
+from planck.headless import Exit, OpenSession, Planck, SessionEvent
+from planck.records.events import TurnStatus
+from planck.records.messages import Image, Text, UserMessage
+from planck.records.outcome import PlanckError
+from planck.records.rows import AgentRow
+
+if TYPE_CHECKING:
+    from planck.headless import CustomCommand, ServerPrompt
+
+Said = tuple[str, str, tuple[Image, ...]]
+"""A message, the member that it is for, and its images."""
+
+
+class Listener(Protocol):
+    """Who is told what becomes of a talk."""
+
+    def follow(self, event: SessionEvent) -> None: ...
+
+    def opened(self, session: OpenSession) -> None:
+        """It goes on with this session."""
+
+    def changed(self) -> None:
+        """Work began or ended, or what is queued is another."""
+
+    def planned(self) -> None:
+        """There is a plan to be accepted."""
+
+
+class Talk:
+    """Owns the session, the task that waits for its answer, and what is queued behind that."""
+
+    def __init__(
+        self,
+        planck_: Planck,
+        options: argparse.Namespace,
+        frontend: Frontend,
+        listener: "Listener | None" = None,
+        *,
+        streams: bool = True,
+    ) -> None:
+        self.planck = planck_
+        self.options = options
+        self.frontend = frontend
+        self.code = Exit.DONE
+        self.leaving = asyncio.Event()
+        self.queued: list[tuple[str, str]] = []
+        """What is said, and to whom, once the turn has ended."""
+        self.rewind_to: tuple[int, bool] | None = None
+        """The next message goes on from after this event; with the files, or without."""
+        self.last_undo = ""
+        self.known_models: list[str] = []
+        """Those that were listed once in this conversation: for completion."""
+        self.known_prompts: list[ServerPrompt] = []
+        """Of MCP servers, once they have said what they have."""
+        self._command = ""
+        self._shell_since = 0.0
+        self._streams = streams
+        self._listener = listener
+        self._work: asyncio.Task[None] | None = None
+        self._shell: asyncio.Task[None] | None = None
+        self._moved = asyncio.Event()
+        """Set by each event: what waits for the board looks again."""
+        self._ran: list[str] = []
+        """What the user ran in a shell since the last message: it goes along with the next."""
+
+    def open(self, session: OpenSession) -> None:
+        self.session = session
+        self.live_board = LiveBoard(session.opening_board())
+        self.now = Now(self.live_board)
+        self.teller = Teller(session.members, streams=self._streams, echoes=self.frontend.live)
+        self._watch = Watch(session, self._show)
+        if self._listener:
+            self._listener.opened(session)
+
+    @property
+    def mode(self) -> str:
+        return self.session.mode
+
+    @property
+    def shell_command(self) -> str:
+        """What the user runs in a shell right now."""
+        return self._command if self._shell and not self._shell.done() else ""
+
+    @property
+    def shell_seconds(self) -> float:
+        """For how long it runs."""
+        return asyncio.get_running_loop().time() - self._shell_since
+
+    def greet(self, *, anyhow: bool = False) -> None:
+        """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
+        if not (self.frontend.live or anyhow):
+            return
+        session, place = self.session, self.planck.workspace
+        say(self.frontend, f"{session.name} · {session.orchestrator.model.label} · /help · {place}", "dim")
+
+    async def show_past(self) -> None:
+        """The end of what was said before, as much as a screen holds."""
+        from planck.cli.chat.past import read_past
+
+        past = Teller(self.session.members, echoes=True, ends=True)
+        blocks, earlier = await read_past(self.session, past)
+        self.teller.go_on_from(past)
+        if earlier:
+            say(self.frontend, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
+        for block in blocks:
+            self.frontend.show(block)
+            if not isinstance(block, Answer) and block.rest:
+                self.teller.folded.append(block)
+
+    async def change_mode(self, mode: str) -> None:
+        await self.session.change_mode(mode)
+        if not self.frontend.live:
+            say(self.frontend, f"mode {mode}")
+
+    async def list_models(self) -> list[str]:
+        rows = await self.planck.list_models()
+        self.known_models = [row.label for row in rows if row.has_key or row.source == "config"]
+        return self.known_models
+
+    async def change(self, session: OpenSession) -> None:
+        """Goes on with another session; the one before stays in the log and can be resumed."""
+        before = self.session
+        await self.end_work()
+        await self._watch.finish()
+        self._tell_rest()
+        self.queued.clear()
+        self._ran.clear()
+        self.rewind_to, self.last_undo = None, ""
+        await before.aclose()
+        self.open(session)
+
+    async def aclose(self) -> None:
+        await self.end_work()
+        with contextlib.suppress(Exception):  # what it has to say is in the log
+            await self._watch.finish()
+        self._tell_rest()
+
+    @property
+    def busy(self) -> bool:
+        return any(task is not None and not task.done() for task in (self._work, self._shell))
+
+    async def end_work(self) -> None:
+        if self._shell and not self._shell.done():
+            self._shell.cancel()
+            await asyncio.wait({self._shell})
+        if self._work and not self._work.done():
+            self.session.interrupt()
+            await asyncio.wait({self._work})
+
+    async def wait(self) -> None:
+        """Returns when what goes on has ended."""
+        while running := {task for task in (self._work, self._shell) if task and not task.done()}:
+            await asyncio.wait(running)
+
+    def leave(self, code: Exit = Exit.DONE) -> None:
+        self.code = code
+        self.leaving.set()
+
+    def interrupt(self, agent: str = "") -> None:
+        if self._shell and not self._shell.done() and not agent:
+            self._shell.cancel()
+        self.session.interrupt(agent) if agent else self.session.interrupt()
+
+    async def take(self, line: str, *, queue: bool = False) -> None:
+        """Does what a line means; what goes wrong is told, and the conversation goes on."""
+        custom = self.planck.resources.commands_by_call() if line.startswith("/") else {}
+        names = [spec.name for spec in self.session.members]
+        servers = [peer.name for peer in self.planck.peers.plan.select("mcp")] if ":" in line else ()
+        here = self.planck.project.here
+        intent = read_intent(
+            line, {*COMMANDS, *ALIASES}, custom, names, servers, lambda name: (here / name).exists()
+        )
+        try:
+            match intent.what:
+                case "say":
+                    await self._say_with_files(intent.text, intent.name, queue)
+                case "command":
+                    await self._run_command(ALIASES.get(intent.name, intent.name), intent.text)
+                case "custom":
+                    await self._say_custom(custom[intent.name], intent.text)
+                case "prompt":
+                    await self._say_prompt(intent.name, intent.text)
+                case "shell":
+                    self._run_shell(intent.text)
+                case "mistake":
+                    say(self.frontend, intent.text, "yellow")
+        except PlanckError as failure:
+            say(self.frontend, f"planck: {failure.err}", "red")
+            if intent.what == "say":  # it was not heard: nobody has to write it again
+                self.frontend.give_back(line)
+
+    async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = ()) -> None:
+        """Sends it: to a turn that runs as steering, else as the beginning of one."""
+        if self._work and not self._work.done():
+            at_work = self._is_at_work(agent)
+            await self._send(text, agent, images, steer=True)
+            if at_work:
+                say(self.frontend, f"{agent or 'it'} will see that at its next step", "dim")
+            return
+        if self.rewind_to is not None:
+            await self._rewind()
+        head, turn = self.session.head, self._count_turns(agent)
+        await self._send(text, agent, images)
+        self._work = asyncio.get_running_loop().create_task(self._work_through(head, agent, turn))
+        self._changed()
+
+    def _is_at_work(self, agent: str) -> bool:
+        """Whether a turn of it runs; of the orchestrator, where no member is named."""
+        name = agent or self.session.orchestrator.name
+        return any(row.name == name and row.status not in ("idle", "ended") for row in self.now.board.agents)
+
+    async def accept_plan(self) -> None:
+        """Has the plan carried out, with the rights that there were before it was made."""
+        if self.busy:
+            say(
+                self.frontend, "it is at work; when the plan is there, /plan accept goes on with it", "yellow"
+            )
+            return
+        head = self.session.head
+        await self.session.accept_plan()
+        self._work = asyncio.get_running_loop().create_task(self._work_through(head, "", 0))
+        self._changed()
+
+    async def _send(self, text: str, agent: str, images: tuple[Image, ...], *, steer: bool = False) -> None:
+        """With it goes what the user ran in a shell since the last message."""
+        ran, self._ran = self._ran, []
+        said = UserMessage((Text("\n\n".join([*ran, text])), *images))
+        await self.session.prompt(said, steer=steer, agent=agent)
+
+    async def _say_with_files(self, text: str, agent: str, queue: bool) -> None:
+        if queue and self.busy:
+            self.queued.append((text, agent))
+            self._changed()
+            return
+        await self.say(*await self._attach(text, agent))
+
+    async def _attach(self, text: str, agent: str, within: Path | None = None) -> Said:
+        """The message with the files and images that it names; `within`: none from outside of there."""
+        if "@" not in text and "/" not in text:
+            return text, agent, ()
+        from planck.headless import attach
+
+        self.planck.project.root.check()
+        attached = await asyncio.to_thread(attach, text, self.planck.project.here, within=within)
+        for note in attached.notes:
+            say(self.frontend, f"  {note}", "dim")
+        return attached.text, agent, attached.images
+
+    async def _say_custom(self, command: "CustomCommand", arguments: str) -> None:
+        """A file of the project's own attaches nothing from outside of it."""
+        within = self.planck.workspace if command.scope == "project" else None
+        await self.say(*await self._attach(command.expand(arguments), "", within))
+
+    async def _say_prompt(self, command: str, words: str) -> None:
+        """What a server gives is foreign text: it names no file of ours."""
+        await self.say(await self.planck.say_prompt(command, words))
+
+    async def list_prompts(self) -> "list[ServerPrompt]":
+        self.known_prompts = await self.planck.list_prompts()
+        return self.known_prompts
+
+    async def _run_command(self, name: str, rest: str) -> None:
+        if self.busy and not COMMANDS[name].busy:
+            say(self.frontend, f"it is at work; Esc ends the turn, then /{name}", "yellow")
+            return
+        await find_act(name)(self, rest)
+
+    def _run_shell(self, command: str) -> None:
+        if self._shell and not self._shell.done():
+            say(self.frontend, "a command of yours is still running; Esc ends it", "yellow")
+            return
+        self._command, self._shell_since = command, asyncio.get_running_loop().time()
+        self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))
+        self._changed()
+
+    async def _join_shell(self, command: str) -> None:
+        """Runs the user's own command; what it said is part of the conversation from then on."""
+        from planck.headless import run_in_shell
+
+        try:
+            done = await run_in_shell(command, self.planck.project.here)
+        except PlanckError as failure:
+            say(self.frontend, f"planck: {failure.err}", "red")
+            return
+        except asyncio.CancelledError:
+            say(self.frontend, f"! {command}: ended; nothing of it was told to the agents", "yellow")
+            raise
+        finally:
+            asyncio.get_running_loop().call_soon(self._changed)
+        lines, folded = fold(done.output, 12)
+        head = (*make_line("! ", "bold"), *make_line(command), *make_line(f"  exit {done.exit_code}", "dim"))
+        told = Told((head, *lines), f"! {command}", done.output if folded else "")
+        if folded:
+            self.teller.folded.append(told)
+        self.frontend.show(told)
+        if not (self._work and not self._work.done()):
+            self._ran.append(done.as_message())
+            return
+        try:
+            await self.session.prompt(done.as_message(), steer=True)
+        except PlanckError as failure:
+            say(self.frontend, f"planck: {failure.err}", "red")
+
+    async def _rewind(self) -> None:
+        assert self.rewind_to is not None
+        (to, files), self.rewind_to = self.rewind_to, None
+        if files:
+            from planck.cli.chat.undoing import undo_after
+
+            self.last_undo = await undo_after(self.frontend, self.session, to) or self.last_undo
+        if failure := await self.session.rewind(to):
+            raise PlanckError(failure.kind, failure.message, failure.details)
+
+    async def _work_through(self, head: int, agent: str, turn: int) -> None:
+        """Waits for the answer, then for those to what was queued meanwhile."""
+        try:
+            while await self._answer(head, agent, turn) and self.queued:
+                text, agent = self.queued.pop(0)
+                head, turn = self.session.head, self._count_turns(agent)
+                self._changed()
+                try:
+                    await self._send(*await self._attach(text, agent))
+                except PlanckError:
+                    self.queued.insert(0, (text, agent))
+                    raise
+        except PlanckError as failure:
+            say(self.frontend, f"planck: {failure.err}", "red")
+            self.live_board.stand_still()
+            self.code = Exit.FAILURE
+        finally:
+            asyncio.get_running_loop().call_soon(self._changed)
+
+    async def _answer(self, head: int, agent: str, turn: int) -> bool:
+        """Tells how it went; whether it went well."""
+        began = asyncio.get_running_loop().time()
+        if agent:
+            await self._wait_for_member(agent, turn)
+        await self.session.settled()
+        await self._watch.catch_up()
+        self._tell_rest()
+        took = asyncio.get_running_loop().time() - began
+        result = self.session.result(head, round(took * 1000))
+        if result.text and not self._streams:
+            self.frontend.show(Answer(result.text))
+        for error in result.errors[-1:] if result.exit_code and not agent else ():
+            say(self.frontend, f"planck: {error['kind']}: {error['message']}", "red")
+        row = self._find_row(agent) if agent else None
+        status = row.last_turn.replace("_", " ") if row else result.status
+        say(self.frontend, f"{status} · {summarise(result)}", "dim")
+        if evidence := self.session.evidence(head):
+            say(self.frontend, *say_evidence(evidence))
+        if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent and not self.queued:
+            say(
+                self.frontend, "that is the plan: /plan accept goes on with it; or say what to change", "bold"
+            )
+            if self._listener:
+                self._listener.planned()
+        if not self.frontend.live:  # a script learns how its last line went
+            self.code = Exit(result.exit_code)
+        return status == TurnStatus.COMPLETED
+
+    async def _wait_for_member(self, agent: str, turn: int) -> None:
+        """Returns when a member has ended a turn after that one, and does nothing now."""
+        while (row := self._find_row(agent)) and (row.turn <= turn or row.status != "idle"):
+            self._moved.clear()
+            await self._moved.wait()
+
+    def _find_row(self, agent: str) -> AgentRow | None:
+        rows = (row for row in self.now.board.agents if row.status != "ended")
+        return next((row for row in rows if agent in (row.name, row.id)), None)
+
+    def _count_turns(self, agent: str) -> int:
+        row = self._find_row(agent) if agent else None
+        return row.turn if row else 0
+
+    def _show(self, event: SessionEvent) -> None:
+        self.live_board.follow(event)
+        self._moved.set()
+        if self._listener:
+            self._listener.follow(event)
+        for block in self.teller.tell(event):
+            self.frontend.show(block)
+
+    def _changed(self) -> None:
+        if self._listener:
+            self._listener.changed()
+
+    def _tell_rest(self) -> None:
+        for block in self.teller.rest():
+            self.frontend.show(block)

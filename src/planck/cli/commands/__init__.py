@@ -1,0 +1,33 @@
+"""The commands: each is a module of this package, with `run(options) -> int`."""
+
+COMMANDS = {
+    "chat": "talk to a team, line by line; also what `planck` alone does",
+    "run": "give a task to a team and print its answer",
+    "demo": "watch real tools at work with a built-in offline model; no key needed",
+    "setup": "choose provider, key and model; they are tried before they are kept",
+    "tools": "list the tools of a workspace, look at one, call one",
+    "sessions": "list, show, search, fork, export, import and delete sessions",
+    "teams": "list the teams of this folder and of yours, check one, make one",
+    "stats": "what all stored sessions have used, by day and by model",
+    "undo": "take back what agents wrote to files, around your own later edits",
+    "config": "show the configuration in force, and where each value comes from",
+    "models": "list the models that can be used, or try one",
+    "auth": "sign in to a provider, out of it, or see where keys come from",
+    "sidecar": "make, serve and check a sidecar: tools in a process of their own",
+    "mcp": "MCP servers: list, add, remove, test; or serve our tools to others",
+    "permissions": "why a call is allowed or not; trust for a folder's own files",
+    "serve": "serve sessions to programs and pages over HTTP, on this machine",
+    "acp": "work in an editor that speaks the Agent Client Protocol",
+    "submit": "hand a task to a pool of machines",
+    "watch": "follow a session of a server, wherever it runs",
+    "answer": "see what a session of a server asks, and answer it",
+    "interrupt": "end the turns of a session of a server",
+    "nodes": "the machines of a pool: list them, drain or forget one",
+    "store": "the database of a pool: make its tables, check it, give out tokens",
+    "doctor": "see what works here, what does not, and what to do about it",
+    "init": "write a first AGENTS.md; say what is taken of other agents' files",
+    "completion": "what a shell completes of all this: for bash, zsh or fish",
+    "update": "say how this installation is brought up to date",
+    "skills": "list the skills of this folder and of yours, or show one",
+}
+"""By name, in the order of `planck --help`: what each does."""

@@ -1,0 +1,76 @@
+"""`planck auth`: signing in to a provider, out of it, and what is known of each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from getpass import getpass
+from typing import Any
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.output import print_json
+from planck.cli.parser import add_shared
+from planck.cli.place import find_place
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+EXAMPLE = "planck auth login anthropic"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("login", "logout", "status"))
+    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
+    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
+    add_shared(parser, json="status: for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with headless.Planck(workspace=find_place(options)) as planck:
+        if options.action == "status":
+            return _status(planck.auth.status(), options.json)
+        if not options.provider:
+            raise UsageError(
+                ErrorKind.INVALID_ARGS, f"name a provider, as in `planck auth {options.action} anthropic`"
+            )
+        if options.action == "logout":
+            known = planck.auth.forget(options.provider)
+            what = "Forgot" if known else "Nothing was stored for"
+            print(f"{what} {make_plain(options.provider)}.", file=sys.stderr)
+            return 0
+        return await _login(planck.auth, options.provider, options.device)
+
+
+async def _login(auth: headless.Auth, provider: str, device: bool) -> int:
+    if device or auth.uses_device_code(provider):
+        await auth.sign_in(provider, _show)
+    else:
+        auth.store_key(provider, _read_key(provider))
+    print(f"Signed in to {make_plain(provider)}.", file=sys.stderr)
+    return 0
+
+
+def _show(address: str, code: str) -> None:
+    print(f"Open {make_plain(address)}\nand confirm the code {make_plain(code)}", file=sys.stderr)
+
+
+def _read_key(provider: str) -> str:
+    """Never an argument: those are seen by every process and kept by the shell."""
+    if sys.stdin.isatty():
+        return getpass(f"API key for {provider}: ")
+    return sys.stdin.readline()
+
+
+def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
+    if as_json:
+        print_json({"providers": rows}, indent=None)
+        return 0
+    for row in rows:
+        if not row["has_api_key"]:
+            state = "needs no key"
+        elif row["authenticated"]:
+            state = f"key from {row['source']}"
+        else:
+            state = f"no key: set {' or '.join(row['variables'])}" if row["variables"] else "no key"
+        print(make_plain(f"{row['provider']}  {row['type']}  {state}"))
+    return 0

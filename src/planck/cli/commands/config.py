@@ -1,0 +1,64 @@
+"""`planck config`: the values in force, and where each comes from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.output import print_json
+from planck.cli.parser import add_shared
+from planck.cli.place import open_project
+from planck.cli.streams import complain
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+EXAMPLE = "planck config explain limits.steps"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("show", "explain", "set"),
+        help="the values, or where they come from, or change yours",
+    )
+    parser.add_argument("key", nargs="?", default="", help="this key only, e.g. permissions.mode")
+    parser.add_argument("value", nargs="?", default=None, help="set: a word, or JSON")
+    add_shared(parser, trust="as if this folder were trusted", json="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.action == "set":
+        return _set(options)
+    loaded = open_project(options).resources.loaded
+    for notice in loaded.notices:
+        complain(make_plain(notice))
+    if options.action == "show":
+        print_json(headless.show_config(loaded.config))
+        return 0
+    origins = headless.explain_config(loaded, options.key)
+    if options.json:
+        print_json(origins)
+        return 0
+    print(make_plain("\n".join(_lines(origin) for origin in origins)))
+    return 0
+
+
+def _set(options: argparse.Namespace) -> int:
+    if not options.key or options.value is None:
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "name a key and a value, as in `planck config set default_model sonnet`"
+        )
+    path = headless.set_user_value(open_project(options).home, options.key, options.value)
+    print(f"{make_plain(options.key)} is set in {make_plain(str(path))}.", file=sys.stderr)
+    return 0
+
+
+def _lines(origin: headless.Origin) -> str:
+    value = json.dumps(origin.value, ensure_ascii=False)
+    lines = [f"{origin.key} = {value}", f"    from {origin.source}: {origin.description}"]
+    if origin.overruled:
+        lines.append(f"    over {', '.join(reversed(origin.overruled))}")
+    return "\n".join(lines)

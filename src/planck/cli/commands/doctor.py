@@ -1,0 +1,37 @@
+"""`planck doctor`: what works here, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+
+from planck import headless
+from planck.cli.output import print_json
+from planck.cli.parser import add_shared
+from planck.cli.place import open_project
+from planck.records.visible import make_plain
+
+_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
+
+
+EXAMPLE = "planck doctor --json"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_shared(parser, trust="as if this folder were trusted", json="for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    checks = await headless.run_checks(open_project(options))
+    failed = any(check.state == "error" for check in checks)
+    if options.json:
+        print_json({"ok": not failed, "checks": checks})
+        return headless.Exit.FAILURE if failed else headless.Exit.DONE
+    from planck.cli.tell.terminal import Terminal
+
+    terminal = Terminal()
+    for check in checks:
+        mark, style = _MARKS[check.state]
+        print(f"{terminal.style_text(mark, style)} {check.name}: {make_plain(check.detail)}")
+        if check.advice:
+            print(f"    {make_plain(check.advice)}")
+    return headless.Exit.FAILURE if failed else headless.Exit.DONE

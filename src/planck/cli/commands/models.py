@@ -1,0 +1,68 @@
+"""`planck models`: which models there are, and whether one answers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from planck import headless
+from planck.cli.output import print_json
+from planck.cli.parser import add_shared
+from planck.cli.place import find_place
+from planck.records.visible import fit_line, make_plain
+
+EXAMPLE = "planck models test sonnet"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "test"))
+    parser.add_argument(
+        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
+    )
+    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
+    add_shared(parser, json="for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await (_test(options) if options.action == "test" else _list(options))
+
+
+async def _list(options: argparse.Namespace) -> int:
+    async with headless.Planck(workspace=find_place(options)) as planck:
+        rows = await planck.list_models(everything=options.all)
+        date = planck.catalog_date
+    if options.json:
+        print_json({"models": rows, "catalog_date": date}, indent=None)
+        return 0
+    for row in rows:
+        print(_line(row))
+    if not rows:
+        print(
+            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login PROVIDER`, start a local "
+            "server, or see the vendors' models with `planck models list --all`."
+        )
+    print(f"Limits and prices as of {date}; your `models` entries come first.", file=sys.stderr)
+    return 0
+
+
+def _line(row: headless.ModelRow) -> str:
+    price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
+    key = "" if row.has_key else "  (no key)"
+    mark = "*" if row.current else " "
+    return f"{mark} {fit_line(row.label, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
+
+
+async def _test(options: argparse.Namespace) -> int:
+    async with headless.Planck(workspace=find_place(options)) as planck:
+        tested = await planck.try_model(options.model)
+    if options.json:
+        print_json(tested, indent=None)
+    elif tested.error:
+        error = tested.error
+        print(
+            f"planck: {make_plain(tested.model)}: {error['kind']}: {make_plain(error['message'])}",
+            file=sys.stderr,
+        )
+    else:
+        print(f"{make_plain(tested.model)} answered in {tested.duration_ms} ms: {fit_line(tested.text, 100)}")
+    return 0 if tested.ok else 1

@@ -1,0 +1,108 @@
+"""`planck permissions`: why a call is allowed or not, and whether this folder is trusted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.output import print_json
+from planck.cli.parser import MODES, add_shared, subcommand
+from planck.cli.place import open_project, say_place
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
+    explain = subcommand(
+        actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLE
+    )
+    explain.add_argument("tool", help="a tool's name")
+    explain.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        help="a command for bash; for others a path or the like, or their arguments as JSON",
+    )
+    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
+    explain.add_argument("--team", default="", help="its team; default: the configured one")
+    explain.add_argument("--permission-mode", choices=MODES, default="")
+    trust = subcommand(
+        actions,
+        "trust",
+        "let this folder's files run things, exactly as they are",
+        "planck permissions trust --yes",
+    )
+    trust.add_argument("--yes", action="store_true", help="without a question")
+    untrust = subcommand(actions, "untrust", "take the trust back", "planck permissions untrust")
+    for action in (trust, untrust):
+        add_shared(action)
+    add_shared(explain, trust="as if this folder were trusted", json="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    project = open_project(options)
+    say_place(project)
+    planck = headless.Planck.of(project)
+    match options.action:
+        case "explain":
+            return _explain(planck, options)
+        case "trust":
+            return _trust(planck, options.yes)
+        case _:
+            had = planck.trust.take_back()
+            print("no longer trusted" if had else "it was not trusted")
+            return 0
+
+
+def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
+    from planck.headless import explain_call
+
+    found = explain_call(
+        planck, options.agent, options.tool, options.what, team=options.team, mode=options.permission_mode
+    )
+    if options.json:
+        print_json(found)
+        return 0
+    authority, rights = found.authority, found.runs_under
+    tools = "every tool" if authority.tools is None else ", ".join(authority.tools) or "no tool"
+    print(f"{found.decision}: {make_plain(found.why)}")
+    print(make_plain(f"  agent    {found.agent}: {tools}"))
+    print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
+    if found.tried:
+        print("  it asks  only if it fails where nothing can be written and there is no network")
+    if found.decision != "deny" and rights.mode == "full":
+        print("  it runs  outside the sandbox: any file of yours, and the network")
+    elif found.decision != "deny":
+        network = "yes" if rights.network else "no"
+        print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {network}")
+    print(make_plain(f"  sandbox  {found.sandbox}"))
+    return 0
+
+
+def _trust(planck: headless.Planck, yes: bool) -> int:
+    from planck.cli.ask.paste import ask
+
+    state = planck.trust.examine()
+    if state.trusted:
+        print("this folder is trusted as it is")
+        return 0
+    if not state.content.runs:
+        print("this folder has nothing of its own that would run")
+        return 0
+    print("if you trust this folder, it may use:")
+    for line in state.content.runs:
+        print(f"  {make_plain(line)}")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(ErrorKind.INVALID_ARGS, "nobody is there to ask; look at them, then add --yes")
+        if ask("trust it? type yes: ").lower() != "yes":
+            print("not trusted")
+            return 1
+    planck.trust.give(state.content)
+    print("trusted, until one of these files changes")
+    return 0

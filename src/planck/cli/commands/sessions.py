@@ -1,0 +1,291 @@
+"""`planck sessions`: the stored sessions, to look at and to handle."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.parser import add_shared, amount, positive
+from planck.cli.place import find_place
+from planck.cli.streams import complain
+from planck.cli.tell.costs import tabulate_costs
+from planck.cli.tell.listing import STATES, format_cost, is_looked_at, make_rows, measure_name
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.visible import fit_line, make_plain
+
+_ACTIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
+EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=_ACTIONS, metavar="|".join(_ACTIONS))
+    parser.add_argument(
+        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
+    )
+    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: the new name")
+    parser.add_argument(
+        "--all", action="store_true", help="sessions of every workspace, not only of this one"
+    )
+    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
+    parser.add_argument("--name", default="", help="fork: the new session's name")
+    parser.add_argument(
+        "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: as what"
+    )
+    parser.add_argument(
+        "--redact", default="", metavar="L", help="export html: hide any of outputs,args,diffs,paths"
+    )
+    parser.add_argument(
+        "--max-mb",
+        type=amount,
+        default=10.0,
+        metavar="N",
+        help="export html: at most so large, default 10",
+    )
+    parser.add_argument("--with-log", action="store_true", help="export html: with the log that proves it")
+    parser.add_argument("--limit", type=positive, default=50, metavar="N", help="at most so many, the newest")
+    parser.add_argument("--cost", action="store_true", help="show: what each agent used of each model")
+    parser.add_argument("-y", "--yes", action="store_true", help="delete: do not ask")
+    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
+    add_shared(parser, json="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    import asyncio
+
+    planck = headless.Planck(workspace=find_place(options))
+    archive = planck.archive
+    if options.action not in ("list", "tree") and not options.what:
+        example = {"rename": "calm-fox swift-fox", "import": "calm-fox.ndjson", "search": "discount"}
+        which = example.get(options.action, "calm-fox")
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} {which}"
+        )
+    match options.action:
+        case "list" | "tree":
+            _list(archive, options)
+        case "show" if options.why_blocked:
+            lines = archive.why_blocked(options.what)
+            _print(lines, map(make_plain, lines), options.json)
+        case "show" if options.cost:
+            report = archive.costs(options.what)
+            width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
+            _print(report, tabulate_costs(report, width), options.json)
+        case "show":
+            detail = archive.detail(options.what)
+            _print(detail, _tell(detail, archive.transcript(options.what)), options.json)
+        case "export":
+            _export(planck, options)
+        case "verify":
+            _verify(planck, options)
+        case "import":
+            _done("imported", asyncio.run(_import(archive, options.what)), options.json)
+        case "fork":
+            forked = asyncio.run(archive.fork(options.what, at=options.at, name=options.name))
+            _done("forked", forked, options.json)
+        case "rename":
+            _done("renamed", asyncio.run(archive.rename(options.what, options.new)), options.json)
+        case "delete":
+            return _delete(archive, options)
+        case "search":
+            return _search(archive, options)
+    return 0
+
+
+def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
+    found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
+    sessions = found[: options.limit]
+    if not sessions and not options.json:
+        print("No sessions of this workspace yet; `planck sessions list --all` shows those of others.")
+    elif options.action == "list":
+        _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
+    else:
+        children = _group_by_parent(sessions)
+        _print(_nested(children, ""), _branch(children, archive.now()), options.json)
+    if len(found) > len(sessions):
+        more = f"planck sessions {options.action}{' --all' * options.all} --limit {options.limit * 4}"
+        complain(f"the newest {len(sessions)}; more: {more}")
+
+
+def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
+    for line in [codec.encode_str(value)] if as_json else lines:
+        print(line)
+
+
+def _group_by_parent(sessions: Sequence[headless.SessionInfo]) -> dict[str, list[headless.SessionInfo]]:
+    """Forks below what they were forked from; a parent that is gone leaves its forks at the top."""
+    known = {info.id for info in sessions}
+    children: dict[str, list[headless.SessionInfo]] = {}
+    for info in sessions:
+        children.setdefault(info.parent if info.parent in known else "", []).append(info)
+    return children
+
+
+def _nested(children: dict[str, list[headless.SessionInfo]], parent: str) -> list[dict[str, Any]]:
+    return [
+        {"session": info, "forks": _nested(children, info.id)} for info in children.get(parent, []) if info.id
+    ]
+
+
+def _branch(children: dict[str, list[headless.SessionInfo]], now: str) -> Iterator[str]:
+    """Rows in the order of the tree, each below what it was forked from."""
+    waiting = [(info, 0) for info in reversed(children.get("", []))]
+    width, whole = shutil.get_terminal_size().columns, not is_looked_at()
+    found: list[tuple[headless.SessionInfo, str]] = []
+    while waiting:
+        info, depth = waiting.pop()
+        found.append((info, "  " * min(depth, 10)))
+        waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
+    names = max((len(indent) + measure_name(info) for info, indent in found), default=0)
+    for info, indent in found:
+        at = f" (at {info.forked_at})" if info.forked_at else ""
+        room = width - len(indent) - len(at)
+        for row in make_rows([info], now, room, whole=whole, names=names - len(indent)):
+            yield f"{indent}{row}{at}"
+            at = ""
+
+
+def _tell(detail: headless.SessionDetail, transcript: headless.Transcript) -> Iterator[str]:
+    yield from _describe(detail)
+    name = detail.info.name
+    if transcript.earlier:
+        whole = f"planck sessions export {name} --format md"
+        yield f"\n… {transcript.earlier} earlier entries; all of them: {whole}"
+    speaker = ""
+    for entry in transcript.entries:
+        if entry.who != speaker:
+            speaker = entry.who
+            yield f"\n{fit_line(speaker, 60)}  #{entry.seq} {make_plain(entry.ts)[:16]}"
+        if entry.how == "said":
+            yield from (f"  {line}".rstrip() for line in make_plain(entry.text).split("\n"))
+        else:
+            width = max(shutil.get_terminal_size().columns - 5, 20)
+            yield f"  {'·' if entry.how == 'did' else '!'} {fit_line(entry.text, width)}"
+
+
+def _describe(detail: headless.SessionDetail) -> Iterator[str]:
+    info, usage = detail.info, detail.usage
+    team = f"team {fit_line(info.team, 40)} · " if info.team else ""
+    held = f" in process {info.holder.pid} on {info.holder.host}" if info.holder else ""
+    yield f"{fit_line(info.name, 64)} ({fit_line(info.id, 64)}) · {STATES[info.state]}{make_plain(held)}"
+    yield make_plain(
+        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {info.head} events"
+    )
+    if info.parent:
+        yield make_plain(f"forked from {info.parent} at event {info.forked_at}")
+    if info.problem:
+        yield f"! {fit_line(info.problem)}"
+    for agent in detail.agents:
+        turns = f"{agent.turns} turn{'s' * (agent.turns != 1)}"
+        parts = (fit_line(agent.name, 20), fit_line(agent.model, 60), turns, fit_line(agent.state, 60))
+        yield f"  {' · '.join(parts)}"
+    cached, cost = usage.cache_read_tokens, format_cost(info.cost_usd)
+    yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
+
+
+def _export(planck: headless.Planck, options: argparse.Namespace) -> None:
+    chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
+    if (chosen or options.with_log) and options.format != "html":
+        raise UsageError(ErrorKind.INVALID_ARGS, "--redact and --with-log are for a page; add --format html")
+    archive, out = planck.archive, sys.stdout.buffer
+    if options.format == "html":
+        out.write(
+            planck.export_page(options.what, hide=chosen, max_mb=options.max_mb, with_log=options.with_log)
+        )
+    elif options.format in ("md", "markdown"):
+        for piece in archive.render_markdown(options.what):
+            out.write(piece.encode(errors="replace"))
+    else:
+        for line in archive.events(options.what):
+            out.write(line)
+    out.flush()
+
+
+def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
+    file = Path(options.what)
+    if file.is_file():
+        with file.open("rb") as opened:
+            is_log = opened.read(1) == b"{"
+        if is_log:
+            raise UsageError(
+                ErrorKind.INVALID_ARGS,
+                f"{options.what!r} is a log, not a page: importing it proves it, and refuses it as a whole "
+                f"where a byte was changed: planck sessions import {shlex.quote(options.what)}",
+            )
+        proof = planck.verify_page(file)
+    else:
+        try:
+            proof = planck.archive.verify_session(options.what)
+        except headless.SessionError as missing:
+            raise UsageError(
+                missing.err.kind,
+                f"no session and no file {options.what!r} here; `planck sessions list --all` shows sessions, "
+                "`planck sessions export NAME --format html` makes a file",
+            ) from None
+    words = {
+        "log": "the log in it",
+        "session": "the session that is stored here",
+        "chain": "its chain of hashes",
+    }
+    by = " and ".join(words[one] for one in proof.by)
+    said = f"proven by {by}: {fit_line(proof.name, 64)}, {proof.events} events, hash {make_plain(proof.hash)}"
+    _print(proof, [said], options.json)
+
+
+async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
+    if what != "-":
+        if not Path(what).is_file():
+            raise UsageError(ErrorKind.NOT_FOUND, f"no file {what!r}; `-` reads an export from stdin")
+        return await archive.import_session(Path(what))
+    with tempfile.NamedTemporaryFile() as spooled:
+        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        spooled.flush()
+        return await archive.import_session(Path(spooled.name))
+
+
+def _done(what: str, info: headless.SessionInfo, as_json: bool) -> None:
+    _print(info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({info.head} events)"], as_json)
+
+
+def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
+    info = archive.info(options.what)
+    if not options.yes:
+        if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError(
+                ErrorKind.INVALID_ARGS,
+                "deleting is for good and nobody is here to ask; "
+                f"if you mean it: planck sessions delete {info.id} --yes",
+            )
+        archive.check_free(info.id)
+        from planck.cli.ask.paste import ask
+
+        about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
+        print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")
+        if ask("Delete it for good? [y/N] ").lower() not in ("y", "yes"):
+            print("Nothing was deleted.")
+            return 0
+    _done("deleted", archive.delete(info.id), options.json)
+    return 0
+
+
+def _search(archive: headless.Archive, options: argparse.Namespace) -> int:
+    hits = archive.search(options.what, everywhere=options.all, limit=options.limit)
+    if options.json:
+        _print(list(hits), (), as_json=True)
+        return 0
+    found = 0
+    for hit in hits:
+        found += 1
+        who = fit_line(hit.agent or hit.type, 20)
+        print(f"{make_plain(hit.session_name)} #{hit.seq} {who}: {fit_line(hit.excerpt, 300)}")
+    if not found:
+        complain(f"nothing says {fit_line(options.what, 60)!r} here")
+    return 0 if found else 1

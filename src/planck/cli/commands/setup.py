@@ -1,0 +1,117 @@
+"""`planck setup`: asks for provider, key and model, tries them, and only then writes the user's files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from getpass import getpass
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.records.outcome import ErrorKind
+from planck.records.visible import fit_line, make_plain
+
+_LOCAL, _OTHER = "local", "other"
+_PROVIDERS = {
+    "anthropic": "Anthropic, with an API key",
+    "openai": "OpenAI, with an API key",
+    "google": "Google Gemini, with an API key",
+    _LOCAL: "a server on this machine: Ollama or llama.cpp",
+    _OTHER: "another address that speaks as OpenAI does",
+}
+_TRIES = 3
+
+
+EXAMPLE = "planck setup"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """It asks for all that it needs."""
+
+
+async def run(options: argparse.Namespace) -> int:
+    return await set_up()
+
+
+async def set_up() -> int:
+    """Leads to a model that answers; 1 where the user gave up, and then nothing was written."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            ErrorKind.INVALID_ARGS,
+            "setup asks questions, so it needs a terminal; without one set ANTHROPIC_API_KEY (or another "
+            "vendor's), or use `planck auth login PROVIDER` and `planck config set default_model NAME`",
+        )
+    async with headless.Setup() as setup:
+        setup.check_home()
+        for _ in range(_TRIES):
+            candidate = await _ask(setup)
+            if candidate is None:
+                break
+            print(f"Asking {make_plain(candidate.label)} ...", flush=True)
+            tested = await setup.test(candidate)
+            if tested.error is None:
+                for place in setup.keep(candidate):
+                    print(f"Written: {place}")
+                print(f'{make_plain(tested.model)} answers. Go on with: planck run "what is in this folder?"')
+                return 0
+            error = tested.error
+            print(f"{error['kind']}: {fit_line(error['message'])}\nNothing was written. Once more:\n")
+    print("Nothing was written. `planck demo` shows a team at work without a model.")
+    return 1
+
+
+async def _ask(setup: headless.Setup) -> headless.Candidate | None:
+    """The user's choice; None where they left it empty, which ends the questions."""
+    chosen = _choose("Where is your model?", list(_PROVIDERS.values()))
+    if chosen is None:
+        return None
+    provider = list(_PROVIDERS)[chosen]
+    if provider == _LOCAL:
+        return await _choose_local(setup)
+    if provider == _OTHER:
+        address = _read("Address (as http://host:port/v1): ")
+        while address and not address.startswith(("http://", "https://")):
+            address = _read("It begins with http:// or https://. Address: ")
+        model = _read("Model: ") if address else ""
+        if not model:
+            return None
+        key = getpass("API key (empty: it needs none): ")
+        return headless.Candidate(setup.choose_name(address), model, base_url=address, key=key)
+    known = setup.find_key(provider)
+    key = "" if known else getpass(f"API key of {provider} (not shown): ").strip()
+    if not key and not known:
+        return None
+    if known:
+        print(f"The key comes from {known}.")
+    default = setup.default_model(provider)
+    return headless.Candidate(provider, _read(f"Model [{default}]: ") or default, key=key)
+
+
+async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
+    found = await setup.find_local()
+    if not found:
+        print(f"No server answers at {' or '.join(setup.local_addresses)}; start one, or choose another.\n")
+        return await _ask(setup)
+    chosen = _choose("Which of its models?", [model.label for model in found])
+    return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)
+
+
+def _read(question: str) -> str:
+    """What is typed; nothing where the input ends."""
+    try:
+        return input(question).strip()
+    except EOFError:
+        return ""
+
+
+def _choose(question: str, choices: list[str]) -> int | None:
+    print(question)
+    for number, choice in enumerate(choices, 1):
+        print(f"  {number}  {make_plain(choice)}")
+    for _ in range(_TRIES):
+        answer = _read(f"1-{len(choices)}, empty to leave: ")
+        if not answer:
+            return None
+        if answer.isdigit() and 1 <= int(answer) <= len(choices):
+            return int(answer) - 1
+    return None

@@ -1,0 +1,102 @@
+"""`planck sidecar`: make one, serve one to any MCP client, see whether it works."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from planck import headless
+from planck.cli.commands.mcp import add_address, check_extra, open_with_notices, show_reports, try_peers
+from planck.cli.errors import UsageError
+from planck.cli.parser import TRUST, add_shared, subcommand
+from planck.cli.streams import complain
+from planck.own_code import safe_path
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+SIDECAR = ".planck/sidecar"
+EXAMPLE = "planck sidecar new && planck sidecar status --trust"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
+    status = subcommand(
+        commands,
+        "status",
+        "build and start what a session here would, list the tools, stop",
+        "planck sidecar status --trust",
+    )
+    add_shared(status, trust=TRUST, json="for programs")
+    new = subcommand(commands, "new", "a working sidecar with a test", "planck sidecar new tools/sidecar")
+    running = subcommand(
+        commands,
+        "run",
+        "serve a sidecar to any MCP client, on standard input and output or HTTP",
+        "planck sidecar run .planck/sidecar --http 8080",
+    )
+    for command in (new, running):
+        command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
+    add_address(running)
+
+
+def run(options: argparse.Namespace) -> int:
+    match options.action:
+        case "new":
+            return _new(_find_folder(options.path))
+        case "run":
+            return _run(options)
+        case _:
+            return _status(options)
+
+
+def _find_folder(path: str) -> Path:
+    """The usual one is the project's, wherever in it the user stands."""
+    if path != SIDECAR:
+        return Path(path)
+    project = headless.Project()
+    project.check_place()
+    return Path(os.path.relpath(project.workspace / SIDECAR))
+
+
+def _new(folder: Path) -> int:
+    from planck.headless import create_sidecar
+
+    for file in create_sidecar(folder):
+        print(file)
+    complain(f"try it: python -m pytest {folder}; planck sidecar status --trust")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
+    import asyncio
+
+    from planck.headless import make_token, pipe_secret, prepare_sidecar, read_environment
+
+    check_extra()
+
+    def progress(text: str) -> None:
+        complain(make_plain(text))
+
+    more = (
+        () if options.http is None else (str(options.http), str(pipe_secret(options.token or make_token())))
+    )
+    argv = asyncio.run(prepare_sidecar(_find_folder(options.path).absolute(), progress, *more))
+    sys.stderr.flush()
+    os.execve(argv[0], argv, safe_path(read_environment()))
+    raise AssertionError
+
+
+def _status(options: argparse.Namespace) -> int:
+    import asyncio
+
+    planck = open_with_notices(options)
+    reports = asyncio.run(try_peers(planck, "sidecar"))
+    if not reports and not options.json:
+        if any("not trusted" in notice for notice in planck.notices):
+            raise UsageError(ErrorKind.PERMISSION_DENIED, "nothing is started here; pass --trust to do so")
+        print("No sidecar. Make one: planck sidecar new")
+        return 0
+    return show_reports(reports, options.json)

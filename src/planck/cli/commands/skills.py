@@ -1,0 +1,47 @@
+"""`planck skills`: which skills there are, from where, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.output import print_json
+from planck.cli.parser import add_shared
+from planck.cli.place import open_project
+from planck.cli.streams import complain
+from planck.records.outcome import ErrorKind
+from planck.records.visible import fit_line, make_plain
+
+EXAMPLE = "planck skills show pdf-forms"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show"))
+    parser.add_argument("name", nargs="?", default="", help="the skill to show")
+    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
+    add_shared(parser, json="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    catalog = open_project(options).resources.skills()
+    if options.action == "show":
+        if options.name not in catalog.skills:
+            raise UsageError(
+                ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
+            )
+        print(make_plain(headless.read_skill(catalog.skills[options.name], options.resource)))
+        return 0
+    rows = catalog.describe()
+    if options.json:
+        print_json({"skills": rows, "problems": catalog.problems})
+        return 0
+    for row in rows:
+        note = " (shadowed)" if row["shadowed"] else ""
+        print(make_plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
+        print(f"    {fit_line(str(row['description']), 100)}")
+    if not rows:
+        print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")
+    for problem in catalog.problems:
+        complain(make_plain(problem))
+    return 0

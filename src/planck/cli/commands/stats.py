@@ -1,0 +1,62 @@
+"""`planck stats`: what all stored sessions have used, by day and by model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+
+from planck import headless
+from planck.cli.parser import add_shared, positive
+from planck.cli.place import find_place
+from planck.cli.tell.listing import shorten, tabulate
+from planck.records import codec
+from planck.records.usage import Figures
+from planck.records.visible import fit_line
+
+EXAMPLE = "planck stats --days 7"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--days", type=positive, default=None, metavar="N", help="only today and the days before; in UTC"
+    )
+    add_shared(parser, json="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    stats = headless.Planck(workspace=find_place(options)).archive.stats(options.days)
+    for line in [codec.encode_str(stats)] if options.json else _tell(stats):
+        print(line)
+    return 0
+
+
+def _tell(stats: headless.Stats) -> Iterator[str]:
+    when = f"since {stats.since} (UTC)" if stats.since else "in all"
+    yield f"{stats.sessions} session{'s' * (stats.sessions != 1)}, {stats.turns} turns, {when}"
+    if stats.all.calls:
+        yield ""
+        yield from tabulate(("day", *_HEAD), _make_rows(sorted(stats.by_day.items())))
+        yield ""
+        dearest = sorted(stats.by_model.items(), key=lambda one: -one[1].cost_usd)
+        yield from tabulate(("model", *_HEAD), [*_make_rows(dearest), *_make_rows([("all", stats.all)])])
+    if stats.all.unpriced:
+        yield f"The price of {stats.all.unpriced} calls is not known: they are in no sum of money."
+    for name in stats.unreadable:
+        yield f"! {fit_line(name, 60)} is damaged: only what is sound of it is counted"
+
+
+_HEAD = ("calls", "in", "out", "cache r/w", "$")
+
+
+def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:
+    return [
+        (
+            fit_line(name, 40),
+            f"{one.calls:,}",
+            f"{one.usage.input_tokens:,}",
+            f"{one.usage.output_tokens:,}",
+            f"{shorten(one.usage.cache_read_tokens)}/{shorten(one.usage.cache_write_tokens)}",
+            f"{one.cost_usd:.2f}",
+        )
+        for name, one in named
+    ]

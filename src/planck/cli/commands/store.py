@@ -1,0 +1,76 @@
+"""`planck store`: the database of a pool, asked directly: by whoever runs it, on a machine that may."""
+
+from __future__ import annotations
+
+import argparse
+
+from planck import headless
+from planck.cli.errors import UsageError
+from planck.cli.output import print_json
+from planck.cli.parser import subcommand
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+EXAMPLE = "planck store check"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="init|check|stop|token")
+    init = subcommand(
+        actions, "init", "make or bring up to date the tables of a database", "planck store init"
+    )
+    check = subcommand(actions, "check", "can it be reached, and is it ours?", "planck store check --json")
+    stop = subcommand(actions, "stop", "end the database of `--store dev`", "planck store stop")
+    token = subcommand(actions, "token", "who may use the servers of a pool", "planck store token add ci")
+    token.add_argument("what", choices=("add", "list", "revoke"))
+    token.add_argument("who", nargs="?", default="", help="whom it is for")
+    token.add_argument("--role", choices=("view", "submit", "approve", "admin"), default="submit")
+    for action in (init, check, stop, token):
+        action.add_argument("--store", default="", metavar="URL|dev", help="default: `store` of your config")
+        action.add_argument("--json", action="store_true", help="for programs")
+
+
+async def run(options: argparse.Namespace) -> int:
+    planck = headless.Planck()
+    desk = headless.StoreDesk(planck.project, options.store or planck.config.store)
+    if options.action == "stop":
+        return _say(options, {"stopped": desk.stop()}, "stopped", "it did not run")
+    return await _ask(desk, options)
+
+
+async def _ask(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
+    async with desk:
+        if options.action == "init":
+            version = await desk.init()
+            return _say(options, {"version": version}, f"its tables are of version {version}")
+        if options.action == "check":
+            found = await desk.check()
+            return _say(options, found, ", ".join(f"{name} {value}" for name, value in found.items()))
+        return await _tokens(desk, options)
+
+
+async def _tokens(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
+    if options.what == "list":
+        rows = [{"who": row.who, "role": row.role, "digest": row.digest[:12]} for row in await desk.tokens()]
+        if options.json:
+            print_json(rows)
+        for row in [] if options.json else rows:
+            print(make_plain(f"{row['who']:<24} {row['role']:<8} {row['digest']}"))
+        return 0
+    if not options.who:
+        raise UsageError(ErrorKind.INVALID_ARGS, "whom is it for? planck store token add NAME --role submit")
+    if options.what == "add":
+        token = await desk.add_token(options.who, options.role)
+        return _say(options, {"who": options.who, "role": options.role, "token": token}, token)
+    count = await desk.revoke_tokens(options.who)
+    if not count:
+        raise UsageError(ErrorKind.NOT_FOUND, f"nobody named {options.who!r} has a token")
+    return _say(options, {"who": options.who, "revoked": count}, f"{count} revoked")
+
+
+def _say(options: argparse.Namespace, found: dict[str, object], text: str, nothing: str = "") -> int:
+    if options.json:
+        print_json(found, indent=None)
+    else:
+        print(make_plain(text if all(value is not False for value in found.values()) else nothing))
+    return 0

@@ -1,0 +1,262 @@
+"""What keys do: in the input, in the list of completions, at a question, and to the conversation."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from planck.cli.screen.completion import Choice, Menu
+from planck.cli.screen.history import History
+from planck.cli.screen.input_line import InputLine
+from planck.cli.screen.inputs import Input, Pressed, Submitted
+from planck.cli.screen.key_guard import REPEAT, TYPING, KeyGuard, Verdict
+from planck.cli.screen.key_map import KeyMap
+from planck.cli.screen.keyboard import Paste, Stroke
+
+TWICE = 2.0
+"""Seconds within which a key again means more."""
+
+
+class ScreenPort(Protocol):
+    """What the controller needs of the screen."""
+
+    def tell(self, happened: Input) -> None: ...
+
+    def hint(self, text: str) -> None: ...
+
+    def print(self, block: str | Sequence[str]) -> None: ...
+
+    def redraw(self) -> None: ...
+
+    def suspend(self) -> None: ...
+
+    def edit_outside(self) -> None: ...
+
+
+class InputController:
+    """Takes what the decoder found, one by one; owns the input, the list above it and the open question."""
+
+    def __init__(self, screen: ScreenPort, key_map: KeyMap, history: History) -> None:
+        self.input = InputLine(history)
+        self.menu = Menu()
+        self.busy = False
+        self.queued = 0
+        self._screen = screen
+        self._key_map = key_map
+        self._history = history
+        self._posed: Collection[str] | None = None
+        self._guard: KeyGuard | None = None
+        self._answer: asyncio.Future[str] | None = None
+        self._deciding: asyncio.TimerHandle | None = None
+        self._last: tuple[str, float] = ("", -1.0)
+        self._wrote = -1.0
+        """When the input last took a stroke of text."""
+        self._pressed: tuple[str, float] = ("", -1.0)
+
+    def take(self, item: Stroke | Paste) -> None:
+        now = asyncio.get_running_loop().time()
+        if isinstance(item, Paste):
+            self._paste(item)
+            return
+        if not (self._guard and self._for_question(item, now)):
+            self._press(item, now)
+            if item.text:
+                self._wrote = now
+        self._last = (item.key, now)
+
+    async def answer(self, keys: Collection[str]) -> str:
+        """The key that answers a question, once `arm` was called; empty: `give_up` was."""
+        assert self._posed is None, "one question at a time"
+        self._posed = keys
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            return await self._answer
+        finally:
+            if self._deciding:
+                self._deciding.cancel()
+            self._guard = self._answer = self._deciding = self._posed = None
+
+    @property
+    def posed(self) -> bool:
+        """Whether there is a question that was not seen yet."""
+        return self._posed is not None and self._guard is None
+
+    def arm(self) -> None:
+        """The question has been written to the terminal: what is read from now on may answer it."""
+        assert self._posed is not None
+        self._guard = KeyGuard(self._posed, *self._last)
+
+    @property
+    def asking(self) -> bool:
+        return self._guard is not None
+
+    def give_up(self) -> None:
+        """There is nobody any more; what was being written is kept in the history."""
+        if self._answer and not self._answer.done():
+            self._answer.set_result("")
+        self._history.add(self.input.take().strip())
+
+    def use(self, key_map: KeyMap) -> None:
+        self._key_map = key_map
+
+    def offer(self, choices: Sequence[Choice]) -> None:
+        self.menu.offer(choices)
+
+    def _paste(self, paste: Paste) -> None:
+        self.input.search = None
+        self._withdraw()
+        self.input.insert(paste.text)
+        if paste.cut:
+            self._screen.print(
+                "what was pasted is too long: its end is missing; put it into a file and name that"
+            )
+        if self._guard:
+            self._screen.hint("what is pasted is no answer: type it")
+
+    def _for_question(self, stroke: Stroke, now: float) -> bool:
+        """Whether the stroke was the question's."""
+        guard, answer = self._guard, self._answer
+        assert guard is not None
+        if answer is None or answer.done():
+            return False
+        if stroke.key in ("c-c", "c-d") and self.input.text:
+            return False  # they are the input's, as long as there is something in it
+        writing = bool(self.input.text) and now - self._wrote < TYPING
+        match guard.judge(stroke, now, writing=writing):
+            case Verdict.NOW:
+                self._decide()
+            case Verdict.ANSWER:
+                self._deciding = asyncio.get_running_loop().call_later(REPEAT, self._decide)
+            case Verdict.NOTHING:
+                self._withdraw(keep=False)
+                self._screen.hint("a key that is held down is no answer: press it once")
+            case Verdict.INPUT:
+                self._withdraw()
+                if stroke.key == "enter" and not self.input.text:
+                    self._screen.hint(f"Enter alone is no answer: {' '.join(sorted(guard.keys))}")
+                return False
+        return True
+
+    def _decide(self) -> None:
+        if self._deciding:
+            self._deciding.cancel()
+            self._deciding = None
+        if self._guard and self._answer and not self._answer.done():
+            self._answer.set_result(self._guard.candidate)
+
+    def _withdraw(self, *, keep: bool = True) -> None:
+        """What looked like an answer was none."""
+        if self._deciding:
+            self._deciding.cancel()
+            self._deciding = None
+        if self._guard and (key := self._guard.withdraw()) and keep and len(key) == 1:
+            self.input.press(Stroke(key, key))
+            self._wrote = asyncio.get_running_loop().time()
+
+    def _press(self, stroke: Stroke, now: float) -> None:
+        if self.input.search is not None:
+            if self._key_map.keys.get(stroke.key) == "search":
+                self.input.begin_search()
+                return
+            if self.input.press_in_search(stroke):
+                return
+        action = self._key_map.keys.get(stroke.key, "")
+        if action and stroke.text and self.input.text:
+            action = ""  # a letter acts in an empty input only
+        if not action or not self._act(action, stroke, now):
+            self._pressed = ("", -1.0)
+            self.input.press(stroke)
+
+    def _act(self, action: str, stroke: Stroke, now: float) -> bool:
+        """Whether that was all; otherwise the stroke is the editor's."""
+        twice = self._pressed[0] == action and now - self._pressed[1] < TWICE
+        self._pressed = (action, now)
+        match action:
+            case "submit":
+                self._submit()
+            case "newline":
+                self.input.insert("\n")
+            case "queue":
+                self._queue()
+            case "interrupt":
+                return self._interrupt(stroke, twice)
+            case "clear":
+                self._clear(twice)
+            case "exit":
+                if self.input.text:
+                    return False
+                self._screen.tell(Pressed("exit"))
+            case "search":
+                self.input.begin_search()
+            case "older" | "newer":
+                return self._move(action)
+            case "editor":
+                self._screen.edit_outside()
+            case "redraw":
+                self._screen.redraw()
+            case "suspend":
+                self._screen.suspend()
+            case _:
+                self._screen.tell(Pressed(action))
+        return True
+
+    def _submit(self) -> None:
+        if chosen := self.menu.chosen:
+            self.input.complete(chosen.start, chosen.text)
+            self.menu.close()
+            return
+        if self.input.shown.endswith("\\"):
+            self.input.complete(len(self.input.shown) - 1, "\n")
+            return
+        self._send(queue=False)
+
+    def _queue(self) -> None:
+        if self.menu.open:
+            choice = self.menu.first
+            self.input.complete(choice.start, choice.text)
+            self.menu.close()
+        elif self.busy:
+            self._send(queue=True)
+
+    def _send(self, *, queue: bool) -> None:
+        text = self.input.take().rstrip().lstrip("\n")  # a blank before it means: say it as it is
+        self.menu.close()
+        if text:
+            self._history.add(text)
+            self._screen.tell(Submitted(text, queue))
+
+    def _interrupt(self, stroke: Stroke, twice: bool) -> bool:
+        if self.menu.open:
+            self.menu.close()
+        elif self._key_map.vi and self.input.inserting and self.input.text and stroke.key == "esc":
+            return False
+        elif self.busy:
+            self._screen.tell(Pressed("interrupt"))
+            self._pressed = ("", -1.0)
+        elif twice:
+            self._screen.tell(Pressed("rewind"))
+            self._pressed = ("", -1.0)
+        else:
+            self._screen.hint("Esc again: go back to a message")
+        return True
+
+    def _clear(self, twice: bool) -> None:
+        if self.input.text:
+            self._history.add(self.input.take().strip())
+            self._screen.tell(Pressed("cleared"))
+            self._pressed = ("", -1.0)
+        elif self.busy:
+            self._screen.tell(Pressed("interrupt"))
+            self._pressed = ("", -1.0)
+        elif twice:
+            self._screen.tell(Pressed("quit"))
+        else:
+            self._screen.hint("Ctrl+C again to leave")
+
+    def _move(self, action: str) -> bool:
+        if self.menu.open:
+            self.menu.move(-1 if action == "older" else 1)
+            return True
+        if action == "older" and self.queued and not self.input.text:
+            self._screen.tell(Pressed("queued"))
+            return True
+        return self.input.older() if action == "older" else self.input.newer()

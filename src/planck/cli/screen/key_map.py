@@ -1,0 +1,68 @@
+"""Which key does what unless the user says otherwise; how keys are written."""
+
+from typing import NamedTuple
+
+ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    "submit": (("enter",), "send; while it works: steer it at its next step"),
+    "newline": (("c-j", "a-enter", "s-enter"), "a new line in the input; also \\ and Enter"),
+    "queue": (("tab",), "complete while a list is open; else send when it is done"),
+    "interrupt": (("esc",), "end the turn; twice while nothing goes on: go back to a message"),
+    "clear": (("c-c",), "clear the input, else end the turn, else twice: leave"),
+    "exit": (("c-d",), "leave, if the input is empty"),
+    "mode": (("s-tab",), "the next permission mode"),
+    "search": (("c-r",), "search what was entered before"),
+    "output": (("c-o",), "the whole output of the last tool"),
+    "team": (("c-t",), "the team: who does what, and waits for whom"),
+    "editor": (("c-g",), "edit the input with $VISUAL or $EDITOR"),
+    "older": (("up", "c-p"), "the queued message, else what was entered before"),
+    "newer": (("down", "c-n"), "what was entered after that"),
+    "redraw": (("c-l",), "paint again"),
+    "suspend": (("c-z",), "back to the shell; fg goes on"),
+    "keys": (("?",), "these keys, if the input is empty"),
+}
+"""By action: its keys unless the user says otherwise, and what it does."""
+_NAMED = frozenset(
+    {"enter", "tab", "esc", "backspace", "up", "down", "left", "right", "home", "end"}
+    | {"insert", "delete", "pageup", "pagedown"}
+)
+
+
+class KeyMap(NamedTuple):
+    keys: dict[str, str]
+    """Action by key."""
+    vi: bool = False
+    bell: bool = True
+    problems: tuple[str, ...] = ()
+    """What of the user's table can't be had, each with the way out."""
+
+
+def name_key(key_map: KeyMap, action: str) -> str:
+    """The first key of an action as a person writes it: Esc, Ctrl+X; empty where it has none."""
+    return spell_key(next((key for key, does in key_map.keys.items() if does == action), ""))
+
+
+def spell_key(key: str) -> str:
+    *held, last = key.split("-") if len(key) > 1 else [key]
+    names = {"c": "Ctrl", "a": "Alt", "s": "Shift"}
+    return "+".join(
+        [*(names[one] for one in held), last.upper() if held and len(last) == 1 else last.title()]
+    )
+
+
+DEFAULT = KeyMap({key: action for action, (keys, _) in ACTIONS.items() for key in keys})
+
+
+def read_key(key: str) -> str:
+    """`Ctrl+X`, `C-x` and `^x` are one key."""
+    key = key.strip().lower().replace("ctrl", "c").replace("alt", "a").replace("meta", "a")
+    key = key.replace("shift", "s").replace("escape", "esc").replace("return", "enter")
+    key = "c-" + key[1:] if len(key) == 2 and key[0] == "^" else key
+    head, plus, last = key.rpartition("+")
+    return head.replace("+", "-") + "-" + last if plus and last and head else key
+
+
+def is_key(key: str) -> bool:
+    *held, last = key.split("-") if len(key) > 1 else [key]
+    if any(one not in ("c", "a", "s") for one in held):
+        return False
+    return last in _NAMED or (len(last) == 1 and last.isprintable() and last != " ")

@@ -1,0 +1,148 @@
+"""A session from the flags of a command line: which one, with what limits, and its events as they come."""
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from planck.cli.errors import UsageError
+from planck.cli.manner import read_flags, read_settings
+from planck.cli.parser import PICK
+from planck.cli.place import find_place
+from planck.cli.streams import complain
+from planck.headless import OpenSession, Planck, SessionEvent
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+if TYPE_CHECKING:
+    from planck.cli.ask.approver import TerminalApprover
+    from planck.headless import Inbox
+
+
+def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox | None" = None) -> Planck:
+    planck_ = Planck(
+        workspace=find_place(options),
+        trust=options.trust,
+        approver=approver,
+        add_dirs=options.add_dir,
+        flags=read_flags(options),
+    )
+    for notice in (*planck_.list_notices(options.permission_mode), *planck_.find_unkept(options.team)):
+        complain(make_plain(notice))
+    return planck_
+
+
+def choose_session(planck_: Planck, options: argparse.Namespace) -> None:
+    """Makes `-c`, and `-r` without a name, the id of the session that is meant."""
+    if options.newest:
+        options.resume = planck_.archive.newest_id()
+    elif options.resume == PICK:
+        from planck.cli.ask.pick import pick_session
+
+        options.resume = pick_session(planck_.archive)
+
+
+async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
+    settings = limits(options)
+    resumed = options.resume
+    if resumed and getattr(options, "no_session", False):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"
+        )
+    if options.fork and not resumed:
+        raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
+    if resumed and (options.team or options.agent or (options.name and not options.fork)):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--team, --agent and --name are for a new session, without -c and -r"
+        )
+    if options.team and options.agent:
+        raise UsageError(ErrorKind.INVALID_ARGS, "--team has an orchestrator of its own; leave out --agent")
+    if options.fork:
+        if options.model:
+            await planck_.model(options.model)  # a mistake is told before there is a copy
+        resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
+    if resumed:
+        session = await planck_.resume(resumed, model=options.model, **settings)
+        for folder in session.left_out:
+            text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
+            complain(make_plain(text))
+        return session
+    return await planck_.start(
+        options.team or None,
+        model=options.model,
+        name=options.name or "",
+        stored=not getattr(options, "no_session", False),
+        **settings,
+    )
+
+
+def limits(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says of any session that it opens, the first and the ones after it."""
+    return {
+        "mode": options.permission_mode,
+        "max_steps": options.max_steps,
+        "max_budget_usd": options.max_budget_usd,
+        "max_tokens": options.max_tokens,
+        "dry_run": getattr(options, "dry_run", False),
+        **read_settings(options),
+    }
+
+
+class Watch:
+    """Hands a session's events on while it runs, up to the last recorded one; owns its tasks."""
+
+    def __init__(
+        self,
+        session: OpenSession,
+        show: Callable[[SessionEvent], None],
+        *,
+        also: Callable[[], Any] | None = None,
+    ) -> None:
+        self._session = session
+        self._show = show
+        self._seen = session.opened_at
+        self._progress = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] = loop.create_task(self._run())
+        self._tasks = {self._task} | ({loop.create_task(also())} if also else set())
+
+    async def catch_up(self) -> None:
+        """Returns once everything that is recorded by now was shown."""
+        head = self._session.head
+        while self._seen < head and not self._task.done():
+            self._progress.clear()
+            await self._progress.wait()
+
+    async def finish(self) -> None:
+        await self.catch_up()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled() and (failure := task.exception()):
+                raise failure
+
+    async def _run(self) -> None:
+        try:
+            async with aclosing(self._session.events(after=self._seen)) as events:
+                async for event in events:
+                    self._show(event)
+                    if event.seq is not None:
+                        self._seen = event.seq
+                        self._progress.set()
+        finally:
+            self._progress.set()
+
+
+WAYS_TO_A_MODEL = """\
+Ways to get a model:
+  local  start Ollama or llama.cpp: at its usual port it is found
+         another server goes into ~/.planck/config.json:
+           {"providers": {"local": {"type": "openai",
+             "base_url": "http://localhost:8080"}}}
+         then: planck run -m local/NAME "..."
+  cloud  export ANTHROPIC_API_KEY=...  or OPENAI_API_KEY, GEMINI_API_KEY
+         is enough; `planck models list` names the models
+  ask    planck setup: a few questions, tried before they are kept
+  none   planck demo: a team at work, offline, in a few seconds"""

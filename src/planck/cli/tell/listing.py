@@ -1,0 +1,116 @@
+"""A list of sessions for a person: its rows at any width."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from planck.records.visible import count_columns, fit_line, make_plain
+
+if TYPE_CHECKING:
+    from planck.headless import SessionInfo
+
+STATES = {
+    "running": "running",
+    "waiting": "waits for you",
+    "done": "done",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "": "unreadable",
+}
+_NARROW, _WIDE = 60, 120
+_WHOLE = 1_000
+"""Characters of a first prompt that are looked at where they need not fit."""
+
+
+def is_looked_at() -> bool:
+    """Whether rows must fit: through a pipe they are searched, and whole unless a width is asked for."""
+    return shutil.get_terminal_size((0, 0)).columns > 0
+
+
+def make_rows(
+    sessions: "Sequence[SessionInfo]",
+    now: str,
+    width: int | None = None,
+    *,
+    whole: bool = False,
+    names: int = 0,
+) -> Iterator[str]:
+    """Yields a line for each, within the width; two where that is narrow. `whole`: as long as it gets.
+
+    `names`: at least so many columns for them.
+    """
+    width = (width or shutil.get_terminal_size().columns) - 1  # the last column makes some terminals wrap
+    names = max((names, *(measure_name(info) for info in sessions)))
+    teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
+    for info in sessions:
+        said = info.problem or info.first_prompt
+        state, age = f"{STATES[info.state]:<13}", f"{format_age(info.updated, now):>6}"
+        if width < _NARROW:
+            yield f"{_pad(info.name, width - len(state) - len(age) - 2)} {state} {age}"
+            yield f"  {fit_line(said, width - 2)}"
+            continue
+        team = f"{_pad(info.team, teams)} " if teams else ""
+        id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
+        row = f"{_pad(info.name, names)} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
+        room = _WHOLE if whole else max(width - count_columns(row), 1)
+        yield f"{row}{fit_line(said, room)}".rstrip()
+
+
+def measure_name(info: "SessionInfo") -> int:
+    return count_columns(fit_line(info.name, 24))
+
+
+def make_choices(sessions: "Sequence[SessionInfo]", now: str, width: int) -> list[str]:
+    """Returns one line for each, also where it is narrow: what it was about rather than how it stands.
+
+    What does not fit is in it, too: whoever looks for a word finds it there.
+    """
+    if width > _NARROW:
+        return [*make_rows(sessions, now, width, whole=True)]
+    return [
+        f"{info.name} {format_age(info.updated, now)} · {fit_line(info.first_prompt)}" for info in sessions
+    ]
+
+
+def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterator[str]:
+    """Yields a table; the first `left` columns stand to the left, numbers to the right."""
+    table = [head, *rows]
+    widths = [max(map(count_columns, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            text + " " * (width - count_columns(text)) if at < left else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def shorten(tokens: int) -> str:
+    """Returns a large count in few characters: 380k, 1.2M."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k")):
+        if tokens >= size:
+            value = tokens / (1_000 if unit == "k" else size)
+            return f"{value:.0f}{unit}" if value >= 10 else f"{value:.1f}{unit}"
+    return f"{tokens:,}"
+
+
+def format_age(then: str, now: str) -> str:
+    try:
+        seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()
+    except (ValueError, TypeError):  # whatever a foreign log has for a time
+        return "?"
+    for size, unit in ((365 * 86400, "y"), (86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(int(seconds), 0)} s"
+
+
+def format_cost(cost: float | None) -> str:
+    if cost is None:
+        return "?"
+    return f"${cost:.2f}" if cost >= 0.005 or not cost else "<$0.01"
+
+
+def _pad(text: str, width: int) -> str:
+    text = fit_line(make_plain(text), width)
+    return text + " " * (width - count_columns(text))

@@ -1,0 +1,369 @@
+"""Events of a session in, blocks for a person out; the same for what happens and for what has happened."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from planck.cli.tell.block_splitter import BlockSplitter
+from planck.cli.tell.blocks import Answer, Block, Said, Told, describe_call, draw_call, draw_said
+from planck.cli.tell.styled import Span, make_line
+from planck.cli.tell.team_rows import PALETTE
+from planck.headless import SessionEvent
+from planck.records.amounts import say, say_when
+from planck.records.events import FileChanged, view
+from planck.records.specs import AgentSpec
+from planck.records.visible import fit_line
+
+_KEPT = 50
+"""Folded blocks that can still be shown whole."""
+_THOUGHT = 4
+_ASKED = 3
+"""The last lines of what the user said that are shown of a long message."""
+_NAME = 32
+_NOTE = 1_000
+"""Characters of a name, and of what is said of something in passing."""
+_FOR_THE_MODEL = "; go on without it, or tell the user to "
+"""How the advice to the model begins in a recorded denial (`permissions/gate`)."""
+_OWN_NO = "the user said no"
+_OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
+"""How news to the agents begin of what the user did and has seen."""
+
+
+class Teller:
+    """Follows one session; knows the names of its agents, the calls that are open, and what was folded."""
+
+    def __init__(
+        self,
+        members: Iterable[AgentSpec],
+        *,
+        streams: bool = True,
+        echoes: bool = False,
+        ends: bool = False,
+        begins: bool = False,
+    ) -> None:
+        """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said.
+
+        `ends`: also how its turns ended, where no last line of a turn says so. `begins`: also each call that
+        begins, and each question, where no live rows and no box show them.
+        """
+        self._names: dict[str, str] = {}
+        self._models: dict[str, str] = {}
+        self._orchestrator = ""
+        for spec in members:
+            self.meet(spec.id, spec.name, spec.role)
+            self._models[spec.id] = spec.model.label
+        self._streams = streams
+        self._echoes = echoes
+        self._ends, self._ends_once = ends, False
+        self._begins = begins
+        self._cut_off = False
+        """Whether a turn of the orchestrator's has begun and not ended."""
+        self._splitter = BlockSplitter()
+        self._streamed = False
+        self._thought: list[str] = []
+        """What the orchestrator thinks before it speaks or acts."""
+        self._mode: tuple[str, str] | None = None
+        """What the mode was and is, if that is not told yet: whoever tries several is told of one."""
+        self._stopped = False
+        """Whether the orchestrator's last turn was stopped, and nothing was said since."""
+        self._said: dict[str, str] = {}
+        """The newest text of each member, which may be what it sends as its response."""
+        self._calls: dict[str, Any] = {}
+        """Arguments of the calls that have not ended."""
+        self._before: dict[str, bytes | None] = {}
+        """What the files were that open calls have changed."""
+        self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
+        """The newest last."""
+        self.answered = False
+        """Whether the orchestrator's newest text was told already."""
+
+    def tell(self, event: SessionEvent) -> list[Block]:
+        handler = _HANDLERS.get(event.type)
+        blocks = handler(self, event, event.data) if handler else []
+        if blocks and self._mode:
+            (before, mode), self._mode = self._mode, None
+            blocks.insert(0, self._note(None, f"mode {mode}, was {before}"))
+        self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
+        return blocks
+
+    def meet(self, id: str, name: str, role: str) -> None:
+        """Learns the name of an agent."""
+        self._names.setdefault(id, name)
+        if role == "orchestrator":
+            self._orchestrator = id
+
+    def go_on_from(self, past: "Teller") -> None:
+        """Takes over what had not ended when the past did: whoever opens a session records the end of it."""
+        self._calls |= past._calls
+        self._ends_once = past._cut_off
+
+    def rest(self) -> list[Block]:
+        """What was said and is not told yet, whole or not."""
+        text = self._splitter.rest()
+        if not text:
+            return []
+        self.answered = True
+        return [Answer(text)]
+
+    @property
+    def being_written(self) -> str:
+        """The end of what the orchestrator says or thinks and has not finished."""
+        return self._splitter.open or "".join(self._thought[-50:])
+
+    def name(self, id: str | None) -> str:
+        return fit_line(self._names.get(id or "", id or ""), _NAME)
+
+    def style(self, id: str | None) -> str:
+        known = list(self._names)
+        return PALETTE[known.index(id) % len(PALETTE)] if id in known else ""
+
+    def _start_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        agent = data["agent"]
+        self.meet(agent["id"], agent["name"], agent["role"])
+        return [self._note(agent["id"], "joined")] if agent["id"] != self._orchestrator else []
+
+    def _end_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"left: {data['reason']}")]
+
+    def _start_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """What was said before a turn was stopped begins the next: that the first was, nobody else says."""
+        if event.agent_id != self._orchestrator:
+            return []
+        self._cut_off = True
+        if not self._stopped:
+            return []
+        self._stopped = False
+        return [self._note(event.agent_id, "interrupted; it goes on with what was said meanwhile")]
+
+    def _stop(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """Between two turns: what would have begun the next is stopped with the one before."""
+        if data["target"] == self._orchestrator:
+            self._stopped = False
+        return []
+
+    def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        blocks: list[Block] = []
+        status = str(data["status"]).replace("_", " ")
+        if event.agent_id == self._orchestrator:
+            blocks, self._stopped, self._cut_off = self.rest(), status == "interrupted", False
+            ends, self._ends_once = self._ends or self._ends_once, False
+            if status == "interrupted" and ends:
+                blocks.append(self._note(event.agent_id, status, "yellow"))
+            if self._echoes and not ends:  # how it ended stands in the last line of the turn
+                return blocks
+        if status not in ("completed", "interrupted"):
+            blocks.append(self._note(event.agent_id, status, "red"))
+        return blocks
+
+    def _think(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id == self._orchestrator:
+            self._thought.append(data["text"])
+        return []
+
+    def _stream_text(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id != self._orchestrator or not self._streams:
+            return []
+        blocks = self._end_thought() if self._thought else []
+        self._streamed = True
+        whole = self._splitter.feed(data["text"])
+        self.answered = self.answered or bool(whole)
+        return [*blocks, *(Answer(piece) for piece in whole)]
+
+    def _end_thought(self, recorded: str = "") -> list[Block]:
+        text = "".join(self._thought) or recorded
+        self._thought.clear()
+        if not text.strip():
+            return []
+        return [draw_said([*self._prefix(self._orchestrator), ("✻ ", "dim")], text, "dim", _THOUGHT)]
+
+    def _say(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        parts = data["message"]["parts"]
+        text = "".join(part["text"] for part in parts if part["type"] == "text")
+        calls = any(part["type"] == "tool_call" for part in parts)
+        thought = "\n".join(part.get("text", "") for part in parts if part["type"] == "thinking")
+        if event.agent_id != self._orchestrator:
+            self._said[event.agent_id or ""] = text.strip()
+            return [Said(tuple(self._prefix(event.agent_id)), text)] if text.strip() else []
+        streamed, self._streamed = self._streamed, False
+        # Where text was streamed, the thought before it was told before it.
+        blocks = self._end_thought("" if streamed else thought)
+        if streamed:
+            blocks += self.rest()
+        elif self._streams and text.strip():
+            blocks.append(Answer(text))
+            self.answered = True
+        elif text.strip() and calls:
+            blocks.append(draw_said(self._prefix(event.agent_id), text))
+        if calls:
+            self.answered = False
+        return blocks
+
+    def _tell_status(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if data.get("state") == "discarded":  # a cut attempt is tried again: what was shown of it is void
+            self._splitter.rest()
+            self._thought.clear()
+            self._streamed = False
+        if (self._echoes or self._begins) and data.get("state") == "working":
+            return []  # a sign of life where nothing else moves; on a live screen the agent's row moves
+        words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
+        return [self._note(event.agent_id, " ".join(words))]
+
+    def _start_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        self._calls[data["id"]] = data["args"]
+        blocks = self.rest() if event.agent_id == self._orchestrator else []
+        if self._begins:
+            head = (
+                *self._prefix(event.agent_id),
+                ("● ", "dim"),
+                (describe_call(data["name"], data["args"]), ""),
+            )
+            blocks.append(Told((head,)))
+        return blocks
+
+    def _ask(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if not self._begins:
+            return []
+        asked = f"asks for {data['tool']}: {fit_line(data['text'], _NOTE)}"
+        return [self._note(event.agent_id, asked, "yellow bold")]
+
+    def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(None, "resumed")] if self._begins else []
+
+    def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        fact = view(event.recorded)
+        if isinstance(fact, FileChanged) and fact.call_id in self._calls:
+            self._before.setdefault(fact.call_id, fact.before)
+        return []
+
+    def _end_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        args, before = self._calls.pop(data["id"], None), self._before.pop(data["id"], None)
+        return [draw_call(self._prefix(event.agent_id), args, data, before)]
+
+    def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        self._stopped = False
+        if data["from"] == "user" or data["kind"] == "prompt":
+            return self._echo(data) if self._echoes else []
+        prefix = (
+            *self._prefix(data["from"], always=True),
+            (f"→ {self.name(data['to'])} ", self.style(data["to"])),
+            (f"{data['kind']}: ", "dim"),
+        )
+        if data["kind"] == "response" and data["text"].strip() == self._said.get(data["from"]):
+            return [Told(((*prefix, ("what it said above", "dim")),), wraps=True)]
+        return [Said(prefix, data["text"])]
+
+    def _echo(self, data: dict[str, Any]) -> list[Block]:
+        text = data["text"]
+        if data.get("origin") == "planck" and text.startswith("[planck: "):  # said to each, told once
+            told = text.removeprefix("[planck: ").removesuffix("]")
+            if told.startswith(_OF_THE_USER):
+                return []  # the user knows
+            return [self._note(None, f"told to the agents: {told}")] if self._is_lead(data["to"]) else []
+        whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
+        to = "" if self._is_lead(data["to"]) else f"@{self.name(data['to'])} "
+        prefix: list[Span] = [
+            ("> ", "bold"),
+            (f"{whose}: " if whose else "", "dim"),
+            (to, self.style(data["to"])),
+        ]
+        # What is asked stands before what was pasted, or behind it.
+        said = draw_said(prefix, text, "dim" if whose else "bold", ends=0 if whose else _ASKED)
+        return [msgspec.structs.replace(said, lines=((("", ""),), *said.lines))]
+
+    def _is_lead(self, id: str) -> bool:
+        return id in ("", self._orchestrator)
+
+    def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if data["decision"] != "deny":
+            return []
+        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(**data)}", "yellow")]
+
+    def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
+            return []
+        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
+
+    def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """Only what becomes scarce: what each answer cost is no line of its own."""
+        if data.get("why") == "last_step":
+            return [
+                self._note(event.agent_id, "! budget: one answer more, without tools, to report", "yellow")
+            ]
+        if data.get("why") != "notice" or not data.get("limit"):
+            return []
+        account, limit, spent = data.get("account", ""), data.get("limit", {}), data.get("spent", {})
+        who = self.name(account) if account in self._names else f"the {account}"
+        unit = max(limit, key=lambda one: spent.get(one, 0) / (limit[one] or 1))
+        stops = data.get("stops_in_s")
+        when = f"; at this rate it stops {say_when(stops)}" if stops else ""
+        used = f"! budget: {who} has used 80 % of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
+        return [self._note(None, used + when, "yellow")]
+
+    def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        before, after = data["tokens_before"], data["tokens_after"]
+        shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
+        return [self._note(event.agent_id, shorter)]
+
+    def _change_mode(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        before = self._mode[0] if self._mode else data["before"]
+        if not self._echoes:
+            return [self._note(None, f"mode {data['mode']}, was {before}")]
+        self._mode = (before, data["mode"]) if before != data["mode"] else None
+        return []  # the footer says it; what comes next stands below it
+
+    def _change_model(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        model = data["model"]
+        label = model.get("id") or f"{model['provider']}/{model['model']}"
+        before, self._models[event.agent_id or ""] = self._models.get(event.agent_id or ""), label
+        return [self._note(event.agent_id, f"goes on with {label}")] if label != before else []
+
+    def _rewind(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id != self._orchestrator:
+            return []
+        return [self._note(None, f"back to where it stood after event {data['to']}; the log keeps the rest")]
+
+    def _note(self, id: str | None, text: str, style: str = "dim") -> Told:
+        line = (*self._prefix(id), *make_line(fit_line(text, _NOTE), style))
+        return Told((line,), wraps=True)
+
+    def _prefix(self, id: str | None, *, always: bool = False) -> list[Span]:
+        """The agent's name in its colour, once there is more than one."""
+        if not id or (not always and len(self._names) < 2):
+            return [("  ", "")]
+        return [(f"{self.name(id)} ", self.style(id))]
+
+
+def _say_why(tool: str, reason: str, **rest: Any) -> str:
+    """What a model is told of a denial, for the person who can do something about it, or has said no."""
+    why, _, way_out = reason.removeprefix(f"{tool!r} is not permitted: ").partition(_FOR_THE_MODEL)
+    if why.startswith(_OWN_NO):  # whoever said so here has read that already, in other words
+        return why.replace(_OWN_NO, " by you", 1)
+    return f": {why}; {way_out}" if way_out else f": {why}"
+
+
+_HANDLERS = {
+    "agent_started": Teller._start_agent,
+    "agent_ended": Teller._end_agent,
+    "control": Teller._stop,
+    "turn_start": Teller._start_turn,
+    "turn_end": Teller._end_turn,
+    "thinking_delta": Teller._think,
+    "text_delta": Teller._stream_text,
+    "assistant_message": Teller._say,
+    "status": Teller._tell_status,
+    "tool_start": Teller._start_call,
+    "tool_end": Teller._end_call,
+    "file_changed": Teller._change_file,
+    "message": Teller._tell_message,
+    "permission_request": Teller._ask,
+    "permission_decision": Teller._decide,
+    "session_resumed": Teller._resume,
+    "error": Teller._fail,
+    "compacted": Teller._compact,
+    "budget": Teller._tell_budget,
+    "mode_changed": Teller._change_mode,
+    "model_changed": Teller._change_model,
+    "rewound": Teller._rewind,
+}
