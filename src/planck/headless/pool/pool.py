@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from planck.archive.archive import Archive
-from planck.config.load import ConfigError
 from planck.config.providers import open_shares
 from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
-from planck.headless.pool.node import VERSION
-from planck.headless.pool.places import Places, Workplace, describe_folder, describe_source
+from planck.headless.pool.places import Places, PoolError, Workplace, describe_folder, describe_source
 from planck.headless.requests import name_session
 from planck.headless.services.reopening import carry_over, find_left
-from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -43,9 +40,8 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec
 from planck.store.postgres.claimed import ClaimedLibrary
-from planck.store.roster import Command, NodeRow, SessionRow
+from planck.store.roster import VERSION, Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
-from planck.workspace.git.sources import read_path
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
@@ -70,10 +66,6 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     on_loss: Literal["continue", "stop"] = "continue"
 
 
-class PoolError(ConfigError):
-    """The pool can't do that, and why."""
-
-
 class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""
@@ -95,12 +87,8 @@ class Pool:
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
-        self._shares = open_shares(planck.project, self._clock, database.url)
-
-    @property
-    def paces(self) -> Paces:
-        """How often this node asks the providers."""
-        return self._shares.paces
+        self.shares = open_shares(planck.project, self._clock, database.url)
+        """How often this node asks the providers, of what all nodes may."""
 
     @property
     def workspace(self) -> Path:
@@ -138,8 +126,7 @@ class Pool:
         """
         id = name_submission(key)
         workspace = describe_source(wanted.repo, wanted.ref)
-        if path := read_path(wanted.repo):
-            self._places.check_private(path)
+        self._places.check_repo(wanted.repo)
         if wanted.team:
             check_alias(wanted.team)
         row = SessionRow(
@@ -245,7 +232,7 @@ class Pool:
             trust=self._planck.trust if place.own else False,
             approver=self._approver,
             library=library,
-            shared=self._shares,
+            shared=self.shares,
         )
         self._at[row.id] = planck, place
         mode = self._find_mode(row, planck.config.permissions.mode)
@@ -376,7 +363,7 @@ class Pool:
         async with AsyncExitStack() as closing:
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
-        await asyncio.to_thread(self._shares.close)
+        await asyncio.to_thread(self.shares.close)
 
 
 def _narrow(row: dict[str, Any], log: dict[str, Any]) -> dict[str, Any]:
