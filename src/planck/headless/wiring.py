@@ -20,12 +20,13 @@ from planck.records.authority import Mode
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Reader
-from planck.session.session import Session
+from planck.session.journal import SessionJournal
 from planck.team import by_id
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
+from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
@@ -108,9 +109,9 @@ class SessionWiring:
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
-    def observe(self, session: Session, observer: Observer) -> None:
+    def observe(self, journal: SessionJournal, observer: Observer) -> None:
         """Has it hear what happens from now on, to the end of the session."""
-        session.attach(observer)
+        journal.attach(observer)
         self._observers.append(observer)
 
     @property
@@ -191,7 +192,8 @@ class SessionWiring:
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
-        kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
+        runner = Hooked(executor, self.hooks, spec.name, tools)
+        kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())
         purse = self._purses.get(spec.id)
         if purse is None:
             purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
