@@ -17,7 +17,7 @@ def glob_tool(shared: Shared) -> Tool:
     views, engine = shared.views, shared.engine
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        from planck.tools.builtin.patterns import matcher  # few first turns search
+        from planck.tools.builtin.patterns import matcher  # not before the first call
 
         root, pattern = views.of(ctx).root, args["pattern"]
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))

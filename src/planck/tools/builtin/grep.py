@@ -25,7 +25,7 @@ def grep_tool(shared: Shared) -> Tool:
     views, engine = shared.views, shared.engine
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        from planck.tools.builtin.patterns import matcher  # few first turns search
+        from planck.tools.builtin.patterns import matcher  # not before the first call
 
         root = views.of(ctx).root
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
