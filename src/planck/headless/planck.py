@@ -11,7 +11,6 @@ from msgspec.structs import replace
 import planck
 from planck.config import models, teams
 from planck.config.environment import find_collector
-from planck.config.keys.auth import Auth
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
@@ -40,6 +39,7 @@ from planck.tools.builtin.files import Spills
 if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
+    from planck.config.keys.auth import Auth
     from planck.headless.services.spans import Tracing
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
@@ -444,8 +444,10 @@ class Planck:
         return await models.test_model(self.config, model, self._providers.open(model), self._clock)
 
     @property
-    def auth(self) -> Auth:
+    def auth(self) -> "Auth":
         """Signing in and out of providers."""
+        from planck.config.keys.auth import Auth  # only for a sign-in
+
         return Auth(self.config, self._providers.keyring, self._providers.transport, self._clock)
 
     def find_output(self, session_id: str, call_id: str) -> Path | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -16,13 +16,6 @@ from planck.permissions.policy import (
     close_roots,
     find_trial,
     judge,
-)
-from planck.permissions.question import (
-    ToolChange,
-    ask_for_call,
-    ask_for_tools,
-    cut_preview,
-    hide_keys,
 )
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
@@ -45,6 +38,9 @@ _IN_SESSION = "approved in this session"
 _MAX_ASKED = 5
 """Questions about one call, each because a file changed since the last was put; then the model is told."""
 _NEVER = (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.PERMISSION_DENIED)
+
+if TYPE_CHECKING:
+    from planck.permissions.question import ToolChange
 
 
 class Rules(Protocol):
@@ -106,10 +102,12 @@ class Gate:
         around = self._rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
 
-    async def agree(self, change: ToolChange, scribe: Scribe) -> bool:
+    async def agree(self, change: "ToolChange", scribe: Scribe) -> bool:
         """Whether the user takes what a server now says of its tools; nobody there: no."""
         if self.approvals is None:
             return False
+        from planck.permissions.question import ask_for_tools  # only for a question
+
         question = replace(
             ask_for_tools(self.ids.new(), change),
             session_id=self.approvals.session_id,
@@ -277,6 +275,8 @@ class AgentGate:
 
     async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> tuple[Question, Confinement]:
         """Returns the question, in the log with what the call would do, and the rights of a yes."""
+        from planck.permissions.question import ask_for_call, cut_preview, hide_keys  # only for a question
+
         tool, args, ctx = call.tool, call.args, call.ctx
         dry = replace(ctx, confinement=verdict.confinement)
         if tool.basis:
