@@ -16,7 +16,7 @@ from planck.config import models
 from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
-from planck.config.rules import RuleBook
+from planck.config.rules import RuleBook, read_tool_flags
 from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
 from planck.own_code import list_own, tell_own
@@ -142,8 +142,6 @@ class SessionSetup:
         """Returns the rules that a run's own flags come to; takes the tools out that they forbid."""
         if not settings.allowed_tools and not settings.disallowed_tools:
             return ()
-        from planck.config.tool_flags import read_tool_flags  # few runs have any
-
         names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
         peers = bool(self.runtime.peers.plan.select())
         flags = read_tool_flags(settings.allowed_tools, settings.disallowed_tools, names, others=peers)
