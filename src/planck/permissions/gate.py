@@ -169,18 +169,29 @@ class Objection(Protocol):
 class AgentGate:
     """The gate of one agent: what its executor asks before each call."""
 
-    def __init__(self, gate: Gate, name: str, authority: Authority, scribe: Scribe) -> None:
-        """`name` says who asks, and whom it works for."""
+    def __init__(
+        self,
+        gate: Gate,
+        name: str,
+        authority: Authority,
+        scribe: Scribe,
+        *,
+        rehearsal: Rehearsal | None = None,
+        objection: Objection | None = None,
+        find_ceiling: Callable[[], Mode] | None = None,
+    ) -> None:
+        """`name` says who asks, and whom it works for. `objection` may say no in the user's place.
+
+        `find_ceiling` returns the strictest mode of now, where `authority` is kept from the time of the call.
+        """
         self.agent_id = scribe.agent_id or ""
         self.name = name
         self._gate = gate
         self.authority = authority
-        self.rehearsal: Rehearsal | None = None
+        self.rehearsal = rehearsal
         """Shows the user what a call would do; None: the question shows its arguments alone."""
-        self.objection: Objection | None = None
-        """Who may say no in the user's place."""
-        self.find_ceiling: Callable[[], Mode] | None = None
-        """Returns the strictest mode of now, where `authority` is kept from the time of the call."""
+        self._objection = objection
+        self._find_ceiling = find_ceiling
         self.rights: Confinement | None = None
         """Of a process that has them already: a yes to one of its calls adds nothing to them."""
         self._scribe = scribe
@@ -232,7 +243,7 @@ class AgentGate:
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        if self.objection and (why := await self.objection.object(tool, call.args, ctx)):
+        if self._objection and (why := await self._objection.object(tool, call.args, ctx)):
             return await self._deny(ctx, tool, why, verdict)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
@@ -258,8 +269,8 @@ class AgentGate:
     def _judge_again(self, call: Call) -> Verdict:
         """By the mode and the rules of now: both may have been narrowed while the question was open."""
         authority = self.authority
-        if self.find_ceiling:
-            authority = replace(authority, mode=stricter(authority.mode, self.find_ceiling()))
+        if self._find_ceiling:
+            authority = replace(authority, mode=stricter(authority.mode, self._find_ceiling()))
         return self._gate.judge_again(self.agent_id, authority, call.tool, call.args)
 
     async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> tuple[Question, Confinement]:

@@ -9,21 +9,23 @@ from msgspec.structs import replace
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
+    Compacted,
     ErrorEvent,
     Event,
+    FileChanged,
     ModeChanged,
     Rewound,
-    SessionOptions,
     SessionResumed,
     SessionStarted,
     ToolEnd,
     ToolStart,
     View,
+    list_types,
     view,
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, SessionOptions
 from planck.session.bus import Reader
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, Store, StoreError
@@ -36,14 +38,14 @@ if TYPE_CHECKING:
 class Session:
     """A team, its journal and its log, which end together."""
 
-    def __init__(self, log: SessionLog, team: Team) -> None:
+    def __init__(self, log: SessionLog, team: Team, before: SessionOptions | None = None) -> None:
+        """`before`: what held when it was run last; None for a new one, and for an old log."""
         self.id = log.id
         self._log = log
         self.team = team
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
-        self.before: SessionOptions | None = None
-        """What held when it was run last; None for a new one, and for an old log."""
+        self.before = before
         self.store = log.store
         self.journal = log.journal
 
@@ -127,9 +129,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living)
-    session = Session(log, team)
-    session.before = before
-    return session
+    return Session(log, team, before)
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:
@@ -164,11 +164,7 @@ def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
     return {id: Rewound(to=to, messages=tuple(history.balanced)) for id, history in then.items()}
 
 
-_BEHIND_A_CHECKPOINT = frozenset(
-    {"assistant_message", "tool_start", "tool_end", "usage", "permission_request"}
-    | {"permission_decision", "compacted", "error", "control"}
-)
-"""What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
+_BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 
 
 def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None, "Ledger"]:
@@ -186,10 +182,10 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
         if agent_id is None:
             options = _follow_options(options, event)
             continue
-        if type == "file_changed":  # whole files, which only an undo needs
+        if type == FileChanged.type:  # whole files, which only an undo needs
             continue
         events = active[agent_id]
-        if type == "compacted":
+        if type == Compacted.type:
             settled[agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
             events.clear()
         events.append(event)

@@ -54,8 +54,12 @@ class Team:
         limits: Limits,
         build: "BuildAgent",
         accounts: Accounts | None = None,
+        hear_end: Callable[[str], None] | None = None,
     ) -> None:
-        """`accounts`: who pays for its work; without them nothing is limited."""
+        """`accounts`: who pays for its work; without them nothing is limited.
+
+        `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
+        """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
@@ -64,11 +68,10 @@ class Team:
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
         """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
-        self.hear_end: Callable[[str], None] = _ignore
-        """Is told of each agent that is gone for good, by its id, once nothing of it runs any more."""
         self._journal = journal
         self._clock = clock
         self._build = build
+        self._hear_end = hear_end or _ignore
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -287,7 +290,7 @@ class Team:
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
-        self.hear_end(agent_id)
+        self._hear_end(agent_id)
 
     def _start(self, member: Member) -> None:
         name = f"agent {member.name}"

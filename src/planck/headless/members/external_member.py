@@ -110,9 +110,15 @@ class ExternalHost:
         self._kit = kit
         self._scribe = scribe
         self._purse = purse
-        self._own = AgentGate(plan.gate, gate.name, gate.authority, scribe)
-        self._own.find_ceiling = lambda: self.mode
-        self._previews = self._own.rehearsal = Previews()
+        self._previews = Previews()
+        self._own = AgentGate(
+            plan.gate,
+            gate.name,
+            gate.authority,
+            scribe,
+            rehearsal=self._previews,
+            find_ceiling=lambda: self.mode,
+        )
         self._rights: Confinement | None = None
         self._folder: TemporaryDirectory[str] | None = None
         self._server: TeamServer | None = None
