@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from planck.config.environment import read_addresses
 from planck.config.schema import KEYS, Config, ModelEntry, NodeEntry, Permissions, ProviderEntry, list_choices
-from planck.config.servers import read_addresses
 from planck.config.trust import TrustState
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -131,7 +131,7 @@ def _read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        from planck.config.relaxed import parse_relaxed
+        from planck.config.files import parse_relaxed
 
         return parse_relaxed(text)
 

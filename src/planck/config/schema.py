@@ -179,7 +179,7 @@ class Config(msgspec.Struct, frozen=True):
         Meta(description="when a node counts as lost, for all of them alike; your own file only"),
     ] = ClusterEntry()
     addresses: dict[str, str] = {}
-    """Set by the loader alone: where the environment says that a type's server is (`config/servers`)."""
+    """Set by the loader alone: where the environment says that a type's server is (`config/environment`)."""
 
 
 KEYS = tuple(key for key in Config.__struct_fields__ if key != "addresses")

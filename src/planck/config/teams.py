@@ -100,7 +100,7 @@ def _decode(path: Path, type_: type[T]) -> T:
     try:
         return codec.decode_as(content, type_)
     except codec.DecodeError as failure:
-        from planck.config.relaxed import parse_relaxed  # few have comments in them
+        from planck.config.files import parse_relaxed  # few have comments in them
 
         try:
             return msgspec.convert(parse_relaxed(content.decode()), type_)

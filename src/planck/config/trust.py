@@ -343,7 +343,7 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
         keys = [key for key in _decode(content) if key not in NARROWING]
         yield relative + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
     elif relative == ".mcp.json":
-        from planck.config.mcp_file import find_servers  # few projects have one
+        from planck.config.files import find_servers  # few projects have one
 
         try:
             servers = ", ".join(find_servers(_decode(content)))
@@ -380,7 +380,7 @@ def _decode(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        from planck.config.relaxed import parse_relaxed  # few have comments in them
+        from planck.config.files import parse_relaxed  # few have comments in them
 
         try:
             found = parse_relaxed(content.decode())

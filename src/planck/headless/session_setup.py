@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,7 +15,7 @@ from planck.config import models
 from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
-from planck.config.rules import RuleBook
+from planck.config.rules import RuleBook, ToolFlags, read_tool_flags
 from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
 from planck.own_code import list_own, tell_own
@@ -35,9 +34,6 @@ from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 from planck.workspace.process.containment import bash
 from planck.workspace.sandbox import sandbox
-
-if TYPE_CHECKING:
-    from planck.config.tool_flags import ToolFlags
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,13 +96,11 @@ class SessionSetup:
         self._rules = RuleBook(project, flags.rules if flags else ())
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
 
-    def _read_tool_flags(self) -> "ToolFlags | None":
+    def _read_tool_flags(self) -> ToolFlags | None:
         """Returns the rules that the run's own flags come to, and the tools that they forbid."""
         options = self.options
         if not options.allowed_tools and not options.disallowed_tools:
             return None
-        from planck.config.tool_flags import read_tool_flags  # few runs have any
-
         names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
         peers = bool(self.runtime.peers.plan.select())
         return read_tool_flags(options.allowed_tools, options.disallowed_tools, names, others=peers)

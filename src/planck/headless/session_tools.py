@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from planck.config.preparation import Preparation, ToolFiles
 from planck.config.project import Project
+from planck.config.tool_files import Preparation, ToolFiles
 from planck.context.plan import make_plan_tool
 from planck.context.skill_tools import Skills, SkillSource, make_skill_tools
 from planck.records.outcome import ErrorKind

@@ -163,7 +163,7 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
     if not resources.loaded.trusted or not file.is_file() or not file.stat().st_size:
         return {}
     try:
-        from planck.config.mcp_file import find_servers
+        from planck.config.files import find_servers
 
         return find_servers(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
@@ -173,7 +173,7 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
 
 def read_servers(text: str) -> dict[str, Any]:
     """Returns the servers of a file, or of JSON that stands in its place; raises where there are none."""
-    from planck.config.mcp_file import find_servers
+    from planck.config.files import find_servers
 
     try:
         if not text.lstrip().startswith("{"):

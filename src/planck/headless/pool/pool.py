@@ -54,8 +54,6 @@ LOSSES = 3
 """A session that lost its node so often without a finished turn is given up."""
 
 
-
-
 class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.config.mcp_file import find_servers
+from planck.config.files import find_servers
 from planck.config.project import Project
 from planck.context.texts import MAX_BYTES
 from planck.headless.hooks import reading

@@ -1,6 +1,21 @@
-"""The servers of a file like `.mcp.json`, which every agent writes in its own way."""
+"""Files that people and other programs write in their own way: JSON with comments, maps of MCP servers."""
 
+import json
+import re
 from typing import Any
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
+
+
+def parse_relaxed(text: str) -> Any:
+    """Raises ValueError (or RecursionError) as `json.loads` does, at the place where the file is wrong."""
+    return json.loads(_TOKEN.sub(_blank, text))
+
+
+def _blank(found: re.Match[str]) -> str:
+    """What is no JSON becomes as many blanks, so that lines and columns of a mistake stay right."""
+    token = found[0]
+    return token if token.startswith('"') else re.sub(r"[^\n]", " ", token)
 
 
 def find_servers(raw: Any) -> dict[str, Any]:
