@@ -85,9 +85,7 @@ class ToolFiles:
         return self.known
 
     def _read(self) -> dict[str, Tool]:
-        found = external_tools(self.resources, self._environ, self._spill, self._built_in)
-        for tool in found.tools:
-            tool.root = self._root
+        found = external_tools(self.resources, self._environ, self._spill, self._built_in, self._root)
         return {tool.name: tool for tool in found.tools}
 
     def _stamps(self) -> tuple[Any, ...]:

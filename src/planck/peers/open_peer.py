@@ -14,7 +14,7 @@ from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
-from planck.peers.kept import KeptListing
+from planck.peers.listing_file import KeptListing
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
 from planck.peers.server import ServerLaunch, ServerSpec, ServerTool, read_server
 from planck.peers.tokens import TokenFile
