@@ -320,9 +320,9 @@ async def test_a_session_that_no_pool_made_is_refused_in_words(tmp_path: Path, d
 async def leave_half(database: str, folder: Path, owner: str, id: str, parent: str) -> None:
     """Leaves what a process leaves that is killed while it makes a fork."""
     log = run_sql(database, f"SELECT bytes FROM events WHERE session = '{parent}' ORDER BY seq")
-    what = Contents([bytes(row[0]) for row in log], ())  # type: ignore[call-overload]  # a column of bytes
+    what = Contents([bytes(row[0]) for row in log], (), Origin(parent))  # type: ignore[call-overload]  # a column of bytes
     library = PostgresLibrary(database, folder, None, owner=owner)
-    half = await library.copy(id, f"half-{id}", RandomIds(), {"created": "2026"}, what, Origin(parent))
+    half = await library.copy(id, f"half-{id}", RandomIds(), {"created": "2026"}, what)
     half.abandon(StoreError(ErrorKind.INTERRUPTED, "killed"))  # nothing more is said to the database
     await half.aclose()
     await library.aclose()

@@ -49,6 +49,10 @@ class Health(Shape, frozen=True, kw_only=True):
     ok: bool = True
 
 
+Acknowledged = Health
+"""The reply where there is nothing else to say; the document has always called its shape `Health`."""
+
+
 class Me(Shape, frozen=True, kw_only=True):
     version: str
     workspace: str

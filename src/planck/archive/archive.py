@@ -95,9 +95,8 @@ class Archive(ArchiveReader):
             begun = transfer.begin_fork(source, at, self._library.list_detached(origin))
             meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
             narrowed = await run_blocking(_narrow_mode, source, at, ceiling)
-            store = await self._library.copy(
-                id, name, _IDS, meta, begun, Origin(origin, ceiling.value if ceiling else "")
-            )
+            begun = begun._replace(origin=Origin(origin, ceiling.value if ceiling else ""))
+            store = await self._library.copy(id, name, _IDS, meta, begun)
         name = store.meta["name"]
         try:
             forked = Forked(session_id=origin, at=at, request=request)
@@ -161,8 +160,8 @@ def _narrow_mode(store: SqliteReader, at: int, ceiling: Mode | None) -> ModeChan
                     case ModeChanged(mode=mode):
                         now = mode
             then = now if (event.seq or 0) <= at else then
-    widest = next((mode for mode in STRICTNESS if mode in (then, now, ceiling)), None)
-    return ModeChanged(mode=widest, before=then) if widest and then and widest != then else None
+    strictest = next((mode for mode in STRICTNESS if mode in (then, now, ceiling)), None)
+    return ModeChanged(mode=strictest, before=then) if strictest and then and strictest != then else None
 
 
 def _count_sound(store: SqliteReader) -> int:

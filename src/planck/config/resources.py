@@ -50,12 +50,12 @@ class Resources:
         files = (*configuration.config_files(home, workspace), trust_file(home))
         self._config_files = tuple(map(str, files))
         self._stamps = self._config_stamps()
-        self._tool_dirs = _Kept(self._list_tool_dirs)
-        self._places = _Kept(self._skill_places)
-        self._skills = _Kept(lambda: skills.discover(self.skill_places()))
+        self._tool_dirs = _Memo(self._list_tool_dirs)
+        self._places = _Memo(self._skill_places)
+        self._skills = _Memo(lambda: skills.discover(self.skill_places()))
         self._roots = tuple(self._list_roots())
         self._agent_folders = tuple(str(root / "agents") for root, _ in self._roots)
-        self._instructions: dict[str, _Kept[agents_md.Instructions]] = {}
+        self._instructions: dict[str, _Memo[agents_md.Instructions]] = {}
 
     @property
     def config(self) -> Config:
@@ -92,7 +92,7 @@ class Resources:
         start = self._find_start(cwd) if cwd else self.here
         kept = self._instructions.get(cwd)
         if kept is None:
-            kept = self._instructions[cwd] = _Kept(lambda: self._find_instructions(start))
+            kept = self._instructions[cwd] = _Memo(lambda: self._find_instructions(start))
         places = agents_md.list_places(start, self.workspace, self.home)
         return kept.get((self.config.agents_md, stamps(places)))
 
@@ -208,7 +208,7 @@ class Resources:
         return files, stamps(files)
 
 
-class _Kept(Generic[T]):
+class _Memo(Generic[T]):
     """A value that is made again when what it came from is another."""
 
     def __init__(self, make: Callable[[], T]) -> None:

@@ -20,12 +20,12 @@ log = logging.getLogger(__name__)
 _MAX_BYTES = 4 << 20
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     digest: str
     tools: tuple[ListedTool, ...]
 
 
-class KeptListing:
+class ListingFile:
     """The last listing of one peer: a file of its own, which only the user can read."""
 
     def __init__(self, home: Path, component: str, name: str, where: str) -> None:
@@ -37,14 +37,14 @@ class KeptListing:
         try:
             if self._file.stat().st_size > _MAX_BYTES:
                 return None
-            kept = codec.decode_as(self._file.read_bytes(), _Kept)
+            stored = codec.decode_as(self._file.read_bytes(), _Stored)
         except (OSError, codec.DecodeError):
             return None
-        return Listing(kept.tools) if kept.digest == digest else None
+        return Listing(stored.tools) if stored.digest == digest else None
 
     def write(self, digest: str, listing: Listing) -> None:
         """A home that can't be written costs the next start a wait, and nothing else."""
-        content = codec.encode(_Kept(digest, listing.tools))
+        content = codec.encode(_Stored(digest, listing.tools))
         try:
             if self._file.is_file() and self._file.read_bytes() == content:
                 return

@@ -14,7 +14,7 @@ from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
-from planck.peers.listing_file import KeptListing
+from planck.peers.listing_file import ListingFile
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
 from planck.peers.server import ServerLaunch, ServerSpec, ServerTool, read_server
 from planck.peers.tokens import TokenFile
@@ -97,7 +97,7 @@ class OpenPeer:
         self._handout = handout
         self._sessions = handout.sessions
         self._listed: dict[str, ListedTool] = {}
-        self._kept = KeptListing(project.home, self.component, self.name, str(planned.place))
+        self._file = ListingFile(project.home, self.component, self.name, str(planned.place))
         self.listed_before = False
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
@@ -114,7 +114,7 @@ class OpenPeer:
                 self.changed_state("error", self.problem)
 
     def _offer_kept(self, instances: Instances) -> None:
-        kept = self._kept.read(instances.launch.digest)
+        kept = self._file.read(instances.launch.digest)
         if kept is None:
             return
         self._listed = {one.spec.name: one for one in self._recall(kept.tools)}
@@ -162,7 +162,7 @@ class OpenPeer:
         before, self._listed = self._listed, {one.spec.name: one for one in self._admit(listing.tools)}
         if not listing.over:
             taken = Listing(tuple(one for one in listing.tools if self._may_keep(one)))
-            self._kept.write(self.instances.launch.digest, taken)
+            self._file.write(self.instances.launch.digest, taken)
         old = self.tools
         kept = {name: tool for name, tool in old.items() if before.get(name) == self._listed.get(name)}
         if not self._sessions.closed:

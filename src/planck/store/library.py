@@ -22,18 +22,20 @@ class Entry(NamedTuple):
     created: str
 
 
-class Contents(NamedTuple):
-    """What a session begins with that was another's: the bytes of its events, and what they refer to."""
-
-    events: Iterable[bytes]
-    blobs: Iterable[bytes]
-
-
 class Origin(NamedTuple):
     """The session that another one is a copy of, and the widest mode that the copy may have in a pool."""
 
     id: str
     ceiling: str = ""
+
+
+class Contents(NamedTuple):
+    """What a session begins with that was another's: the bytes of its events, and what they refer to."""
+
+    events: Iterable[bytes]
+    blobs: Iterable[bytes]
+    origin: Origin | None = None
+    """In a pool the copy gets the workspace and the options of this one."""
 
 
 class Library(Protocol):
@@ -106,19 +108,8 @@ class LocalLibrary(Library, Protocol):
     def remove(self, id_or_name: str) -> None:
         """Removes a session that nobody has open, for good."""
 
-    async def copy(
-        self,
-        id: str,
-        wanted: str,
-        ids: Ids,
-        meta: Mapping[str, str],
-        what: Contents,
-        origin: Origin | None = None,
-    ) -> Store:
-        """As `create`, but the log begins with these events, byte for byte; all of them, or there is none.
-
-        In a pool the copy gets the workspace and the options of its `origin`.
-        """
+    async def copy(self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents) -> Store:
+        """As `create`, but the log begins with these events, byte for byte; all of them, or there is none."""
 
     async def take_in(self, id: str, meta: Mapping[str, str], what: Contents) -> Path:
         """Keeps a whole log that was made elsewhere, under the name in its `meta`."""

@@ -38,7 +38,7 @@ class ApprovalHandlers:
         asked = self._inbox.pending(query.session or None)
         return shapes.ApprovalPage(items=tuple(map(shapes.Pending.of, asked)))
 
-    async def answer_approval(self, call: Call) -> shapes.Health:
+    async def answer_approval(self, call: Call) -> shapes.Acknowledged:
         body: shapes.AnswerApproval = call.body
         if body.scope == "rule":  # it is saved in the configuration of the server's user
             check_role(call.role, "admin")
@@ -56,7 +56,7 @@ class ApprovalHandlers:
             refused = await self._look_back(call.id, request, refused)
         if refused:
             raise Refused(refused)
-        return shapes.Health()
+        return shapes.Acknowledged()
 
     async def _look_back(self, id: str, request: RequestKey, refused: Err) -> Err | None:
         """A question of an earlier start is over; its answer is in the log, with the key it came with."""

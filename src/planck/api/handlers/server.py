@@ -42,7 +42,7 @@ class ServerHandlers:
             raise ApiError(
                 401, ErrorKind.UNAUTHORIZED, "this code was used, or is older than a minute; ask for another"
             )
-        return Reply(200, codec.encode(shapes.Health()), headers=self._cookie(key, COOKIE_SECONDS))
+        return Reply(200, codec.encode(shapes.Acknowledged()), headers=self._cookie(key, COOKIE_SECONDS))
 
     async def end_cookies(self, call: Call) -> Reply:
         self._access.revoke(call.headers("cookie") if call.way == "cookie" else [])

@@ -161,16 +161,16 @@ class SessionHandlers:
         live.take_work(for_guest=find_ceiling(role) is not None)
         return shapes.Accepted(message_id=taken.message_id, seq=taken.seq)
 
-    async def interrupt(self, call: Call) -> shapes.Health:
+    async def interrupt(self, call: Call) -> shapes.Acknowledged:
         body: shapes.Interrupt = call.body
         await self._cache.check(call.id, call.role)
         if self._cache.find(call.id) is None:  # what another process does is not ours to stop
             await self._cache.check_free(call.id)
         if self._cache.find(call.id) is None and not body.agent:  # nothing is at work here
-            return shapes.Health()
+            return shapes.Acknowledged()
         async with self._cache.using(call.id, call.role) as live:
             live.session.interrupt(body.agent)
-        return shapes.Health()
+        return shapes.Acknowledged()
 
     async def read_result(self, call: Call) -> RunResult | Reply:
         query: shapes.AskResult = call.query

@@ -59,19 +59,19 @@ class NodeHandlers:
             items=tuple(msgspec.convert(_show(row), shapes.Node, from_attributes=True) for row in rows)
         )
 
-    async def drain_node(self, call: Call) -> shapes.Health:
+    async def drain_node(self, call: Call) -> shapes.Acknowledged:
         if not await self._need().roster.drain(call.path["name"]):
             raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {call.path['name']!r}; `planck nodes list`")
-        return shapes.Health()
+        return shapes.Acknowledged()
 
-    async def forget_node(self, call: Call) -> shapes.Health:
+    async def forget_node(self, call: Call) -> shapes.Acknowledged:
         roster, name = self._need().roster, call.path["name"]
         if not await roster.forget(name):
             raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {name!r}; `planck nodes list`")
         for row in await roster.tokens():
             if row.who == f"node {name}":  # nobody else may be it with what lies on its disk
                 await roster.revoke_token(row.digest)
-        return shapes.Health()
+        return shapes.Acknowledged()
 
     async def submit_work(self, call: Call) -> Reply:
         pool = self._need()
@@ -290,7 +290,7 @@ class Forwarder:
             self._clients[node.url] = Client(node.url, self._token)
         return self._clients[node.url]
 
-    async def leave(self, operation: Operation, call: Call) -> shapes.Accepted | shapes.Health | None:
+    async def leave(self, operation: Operation, call: Call) -> shapes.Accepted | shapes.Acknowledged | None:
         """Leaves a prompt or an interrupt for whoever has, or takes, the session; None: it is neither."""
         if operation.name not in ("send_prompt", "interrupt"):
             return None
@@ -311,7 +311,7 @@ class Forwarder:
             return shapes.Accepted(message_id=id, seq=row.head)
         id, data = os.urandom(8).hex(), {"agent": call.body.agent}
         await roster.post(PoolCommand(id=id, session=call.id, kind="interrupt", data=data, by=call.role))
-        return shapes.Health()
+        return shapes.Acknowledged()
 
     async def _check_same(self, command: PoolCommand) -> None:
         """Raises where what waits under this id is another request."""

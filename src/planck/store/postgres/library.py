@@ -211,16 +211,10 @@ class PostgresLibrary:
         await finish_blocking(remove_log, store.path)
 
     async def copy(
-        self,
-        id: str,
-        wanted: str,
-        ids: Ids,
-        meta: Mapping[str, str],
-        what: Contents,
-        origin: Origin | None = None,
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents
     ) -> PostgresStore:
         # Until it is closed the row says `making`: nobody opens a copy without what is recorded after this.
-        store = await self._create(id, wanted, ids, meta, "making", origin)
+        store = await self._create(id, wanted, ids, meta, "making", what.origin)
         try:
             await self._fill(store, what)
         except BaseException:

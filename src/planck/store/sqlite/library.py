@@ -36,7 +36,7 @@ from planck.store.store import SessionError, Store, StoreError
 from planck.store.threads import finish_blocking, hand_over
 
 if TYPE_CHECKING:
-    from planck.store.library import Contents, Entry, LocalLibrary, Origin
+    from planck.store.library import Contents, Entry, LocalLibrary
 
 log = logging.getLogger(__name__)
 
@@ -190,13 +190,7 @@ class FileLibrary:
             raise
 
     async def copy(
-        self,
-        id: str,
-        wanted: str,
-        ids: Ids,
-        meta: Mapping[str, str],
-        what: "Contents",
-        origin: "Origin | None" = None,
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: "Contents"
     ) -> SqliteStore:
         store = await self.create(id, wanted, ids, meta)
         try:

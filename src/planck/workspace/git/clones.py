@@ -6,7 +6,6 @@ checkout was at, its tree all that lay in the folder. Branches, index and workin
 
 import asyncio
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ import msgspec
 
 from planck.own_code import outside_path
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.git.sources import find_git_folder, read_path
+from planck.workspace.git.sources import find_git_folder, hide_password, read_path
 from planck.workspace.process.containment import system_program
 from planck.workspace.process.process import Command, Completed, run
 
@@ -209,7 +208,7 @@ class Clone:
     ) -> Completed:
         done = await self._run(*words, cwd=cwd, environment=environment, keep=keep)
         if done.exit_code:
-            why = _hide_password(f"of {self._repo} failed: {_last_line(done) or done.exit_code}")
+            why = hide_password(f"of {self._repo} failed: {_last_line(done) or done.exit_code}")
             raise CloneError(
                 ErrorKind.COMMAND_FAILED,
                 f"git {words[0]} {why}; check the address (a redirect is not followed: give the address that "
@@ -253,7 +252,3 @@ def _find_address(repo: str) -> str:
 def _last_line(done: Completed) -> str:
     lines = done.output.strip().splitlines()
     return lines[-1].strip() if lines else ""
-
-
-def _hide_password(text: str) -> str:
-    return re.sub(r"//[^/@\s]+@", "//…@", text)

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from planck.own_code import follow
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.paths.regular import read_regular
 
@@ -83,26 +84,8 @@ def read_pattern(entry: str) -> Source | None:
 
 def list_link_folders(entry: str) -> list[str]:
     """Returns the canonical folders of the links that an entry leads through, before its first `*`."""
-    names = list(reversed(re.split(r"/(?=[^/]*[*?[])", _pattern_path(entry), maxsplit=1)[0].split("/")))
-    here, found = "/", list[str]()
-    while names and len(found) < _MAX_LINKS:
-        name = names.pop()
-        if name == "..":
-            here = os.path.dirname(here)
-        elif name not in ("", "."):
-            try:
-                target = os.readlink(os.path.join(here, name))
-            except OSError:  # not a link
-                here = os.path.join(here, name)
-                continue
-            found.append(here)
-            here = "/" if target.startswith("/") else here
-            names += reversed(target.split("/"))
-    return found
-
-
-_MAX_LINKS = 40
-"""As many as Linux follows."""
+    path = re.split(r"/(?=[^/]*[*?[])", _pattern_path(entry), maxsplit=1)[0]
+    return [os.path.dirname(link) for link in follow(path)][:-1] if path else []
 
 
 def _pattern_path(entry: str) -> str:
@@ -277,5 +260,8 @@ def _resolve_pattern(pattern: str) -> str:
 
 
 def _refuse(repo: str, why: str) -> SourceError:
-    shown = re.sub(r"//[^/@\s]+@", "//…@", repo[:200])
-    return SourceError(ErrorKind.INVALID_ARGS, f"{shown!r} is not a repository: {why}")
+    return SourceError(ErrorKind.INVALID_ARGS, f"{hide_password(repo[:200])!r} is not a repository: {why}")
+
+
+def hide_password(text: str) -> str:
+    return re.sub(r"//[^/@\s]+@", "//…@", text)

@@ -10,13 +10,13 @@ import re
 import stat
 from pathlib import Path
 
+from planck.own_code import follow
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError, is_inside
 from planck.workspace.paths.regular import locate_open
 
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 _DESCRIPTOR = re.compile(r"/proc/\d+(/task/\d+)?/fd/\d+|/dev/fd/\d+")
-_MAX_LINKS = 40  # as many as Linux follows in one path
 
 
 class OutputFile:
@@ -140,29 +140,15 @@ def _follow(path: str) -> tuple[str, list[str]]:
 
     It ends at the link of an open descriptor: what that is open to may have no name.
     """
-    left = os.path.join(os.getcwd(), path).split("/")[::-1]
-    place = ""
     links: list[str] = []
-    while left:
-        step = left.pop()
-        if step in ("", "."):
-            continue
-        if step == "..":
-            place = place.rpartition("/")[0]
-            continue
-        place = f"{place}/{step}"
+    for place in follow(os.path.join(os.getcwd(), path)):
         if _DESCRIPTOR.fullmatch(place):
             return place, links
-        try:
-            target = os.readlink(place)
-        except OSError:
-            continue  # not a link, or not there
         links.append(place)
-        if len(links) > _MAX_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        place = "" if target.startswith("/") else place.rpartition("/")[0]
-        left += target.split("/")[::-1]
-    return place or "/", links
+    place = links.pop()
+    if os.path.islink(place):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return place, links
 
 
 def _look(place: str) -> os.stat_result | None:
