@@ -1,5 +1,7 @@
 // Requests to the server. A failure is an `ApiError` with the kind and the words of the server's envelope.
 
+import {UNSHOWN} from './events.js';
+
 export const PREFIX = '/api/v1';
 
 class ApiError extends Error {
@@ -49,8 +51,7 @@ export const query = (given) => `?${new URLSearchParams(Object.entries(given).fi
 
 // What is never shown is not kept: whole files and whole histories would be most of the memory.
 export function trim(event) {
-	if (event.type === 'file_changed') delete event.data.before;
-	else if (event.type === 'compacted' || event.type === 'rewound') delete event.data.messages;
+	for (const name of Object.hasOwn(UNSHOWN, event.type) ? UNSHOWN[event.type] : []) delete event.data[name];
 	return event;
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from planck.records import tools
+from planck.records.events import VIEWS, list_types
 from scripts.compile_templates import TemplateError, compile_templates
 
 ROOT = Path(__file__).parents[1]
@@ -54,14 +55,14 @@ def digest_sources() -> str:
     """Returns what tells, without esbuild, whether the page was made again after a change."""
     files = [_LOCK, *sorted(path for path in SOURCES.rglob("*") if path.suffix in (".js", ".css"))]
     found = [[path.relative_to(ROOT).as_posix(), path.read_text()] for path in files]
-    found.append(["tools.js", _list_tools()])
+    found += [[name, text] for name, text in list_known().items()]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
 
 
 def load_modules() -> dict[str, str]:
     """Returns the sources by their paths, ready for esbuild."""
     texts = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.js")}
-    texts["tools.js"] = _list_tools()
+    texts |= list_known()
     vendored = texts.pop(_VENDORED)
     if vendored.count(_HTM) != 1:
         raise PageError(f"{_VENDORED} is another one, {_HTM!r} is not in it: look what it has now")
@@ -70,17 +71,24 @@ def load_modules() -> dict[str, str]:
     return {**made, **packed, _VENDORED: vendored.replace("fe=", "fe=/*@__PURE__*/", 1)}
 
 
-def _list_tools() -> str:
-    """Returns what the page knows of tools by their names, as a module: of records/tools.py."""
+def list_known() -> dict[str, str]:
+    """Returns what the page knows of tools and events by their names, as modules: of records/."""
+    rows = tools.TOOLS.values()
     named = {
         "ASK": tools.ASK,
         "PLAN": tools.PLAN,
         "COMMANDS": tools.COMMAND_TOOLS,
         "SUBJECT": tools.SUBJECT,
         "SUBJECTS": tools.SUBJECTS,
-        "SUBJECT_OF": {row.name: row.subject for row in tools.TOOLS.values() if row.subject},
-        "SHOWN_OF": {row.name: row.shown for row in tools.TOOLS.values() if row.shown != "end"},
+        "SUBJECT_OF": {row.name: row.subject for row in rows if row.subject},
+        "SHOWN_OF": {row.name: row.shown for row in rows if row.shown != "end"},
     }
+    unshown = {view.type: view.unseen for view in VIEWS.values() if view.unseen}
+    traits = {"NOTED": sorted(list_types("noted")), "UNSHOWN": unshown}
+    return {"events.js": _make_module(traits), "tools.js": _make_module(named)}
+
+
+def _make_module(named: Mapping[str, object]) -> str:
     return "\n".join(f"export const {name} = {json.dumps(value)};" for name, value in named.items())
 
 

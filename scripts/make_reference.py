@@ -76,7 +76,7 @@ def _api() -> Iterator[str]:
 
 
 def _list_fields(kind: type[msgspec.Struct] | None) -> Sequence[msgspec.structs.FieldInfo]:
-    return msgspec.structs.fields(kind) if kind else ()
+    return sorted(msgspec.structs.fields(kind) if kind else (), key=lambda field: not field.required)
 
 
 def _options(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[str]:

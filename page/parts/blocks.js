@@ -1,9 +1,9 @@
 // The conversation as blocks, in the order of the log: pure, so that a fresh load and a live stream give the same.
 
+import {NOTED} from '../events.js';
 import {findSubject} from '../reducer.js';
 
-const NOTES = new Set(['session_resumed', 'agent_started', 'agent_ended', 'compacted', 'forked', 'mode_changed',
-	'model_changed', 'renamed', 'error', 'control', 'checked']);
+const NOTES = new Set([...NOTED, 'checked']);
 
 export function buildBlocks(events) {
 	const blocks = [];

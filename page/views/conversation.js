@@ -256,7 +256,8 @@ function Note({block, board}) {
 	const text = (value, length = 300) => (typeof value === 'string' ? brief(value, length) : '');
 	const name = brief(nameOf(board, block.agent), 30);
 	const model = (found) => text(found?.id || found?.model);
-	const words = {
+	const plainly = () => t(`note.${type}`, Object.fromEntries([['name', name], ...Object.entries(data).map(([key, value]) => [key, text(value) || value])]));
+	const words = ({
 		session_resumed: () => t('note.resumed'),
 		agent_started: () => t('note.started', {name: text(data.agent?.name, 30), model: model(data.agent?.model)}),
 		agent_ended: () => t('note.ended', {name, reason: text(data.reason)}),
@@ -270,6 +271,6 @@ function Note({block, board}) {
 		control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
 		permission_decision: () => `${text(data.tool)}: ${known('decision', text(data.decision))}, ${text(data.reason)}`,
 		checked: () => t('note.checked', {status: text(data.status ?? String(data.ok ?? ''))}),
-	}[type]();
+	}[type] || plainly)();
 	return html`<${Aside} block=${block} bad=${type === 'error'} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;
 }

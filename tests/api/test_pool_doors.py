@@ -12,8 +12,8 @@ import pytest
 from planck.api.operations import OPERATIONS, PREFIX, Operation
 from planck.cli.server import find_session
 from planck.headless import Joining, Planck
-from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RECORDED, SessionOptions
 from planck.store.names import is_valid_name
 from planck.store.postgres.library import PostgresLibrary
 from planck.testing import ScriptedProvider
@@ -223,14 +223,12 @@ START: dict[str, Any] = {"mode": "workspace", "max_steps": 7, "dry_run": True, "
 """What a session was started with; then somebody makes it read-only."""
 OF_THE_LOG = {"mode": "read-only", "max_steps": 7, "dry_run": True}
 OF_THE_ROW = {"session_budget": {"usd": 2.0}}
-FOR_A_RUN = {"budget", "max_tokens"}
-"""A server takes them from the log: tests/api/test_reopening.py."""
 OF_THE_NODE = {"limits", "rules", "sandbox", "catalog", "person", "added"}
 """By the configuration of whichever node opens it."""
 
 
 def test_it_is_known_of_every_option_of_a_session_who_keeps_it() -> None:
-    known = {*OF_THE_LOG, *OF_THE_ROW, *FOR_A_RUN, *OF_THE_NODE}
+    known = {*RECORDED, "budget", *OF_THE_ROW, *OF_THE_NODE}  # the first: tests/api/test_run_options.py
     assert known == {*SessionOptions.__struct_fields__}
 
 

@@ -20,6 +20,7 @@ from planck.api.shapes import Holder
 from planck.client import Client, RemoteSession
 from planck.client.messages import Message
 from planck.headless import Inbox, Planck
+from planck.records.specs import RunOptions
 from planck.testing import Say, ScriptedProvider
 from tests.api.bench import Served, parse, served, serving
 from tests.command import WAIT, Bench
@@ -166,7 +167,7 @@ async def test_who_joins_again_in_mid_sentence_gets_its_beginning(tmp_path: Path
     )
     async with planck, asyncio.timeout(WAIT):
         cache = SessionCache(planck, Holder(pid=1, host="here"), limit=1, idle=0.0)
-        id = (await cache.start("admin", model="local/m")).session.id
+        id = (await cache.start("admin", RunOptions(model="local/m"))).session.id
         while cache.find(id):
             await cache.put_to_sleep()
             await asyncio.sleep(0)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from planck import Planck
-from planck.headless import Settings
 from planck.llm.provider import Request
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, RunOptions
 from planck.testing import Say, ScriptedProvider
 from tests.command import Bench
 from tests.wire import chat
@@ -127,9 +126,9 @@ async def test_a_model_of_a_file_is_one_of_the_users_or_nobodys(tmp_path: Path) 
     async with open_planck(tmp_path, [Say(text="ok")]) as planck:
         labels = {}
         for name in ("mine", "odd", "theirs"):
-            session = await planck.start(settings=Settings(agent=name), stored=False)
+            session = await planck.start(settings=RunOptions(agent=name), stored=False)
             labels[name] = session.orchestrator.model.label
-        own = await planck.start(model="local/m", settings=Settings(agent="mine"), stored=False)
+        own = await planck.start(model="local/m", settings=RunOptions(agent="mine"), stored=False)
     assert labels == {"mine": "sonnet", "odd": "local/d", "theirs": "local/d"}
     assert own.orchestrator.model.label == "local/m"
 

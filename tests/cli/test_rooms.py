@@ -13,7 +13,7 @@ ROWS = (
     {"screen"},
     {"tell"},
     {"ask"},
-    {"manner", "session", "stream_input", "work"},
+    {"message", "session", "stream_input", "work"},
     {"chat"},
     {"commands"},
     {"main"},

@@ -8,7 +8,7 @@ from typing import Any
 from planck import Planck
 from planck.headless import read_servers
 from planck.headless.hooks.reading import parse
-from planck.mcp.client import read_server
+from planck.peers.server import read_server
 from planck.records.outcome import PlanckError
 from tests.ecosystem import shapes
 

@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from planck.mcp.client import tool_prefix
 from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
 from planck.mcp.peer import State
 from planck.mcp.transport import Launch, Link, open_process
+from planck.peers.server import tool_prefix
 from planck.records.ports import Clock
 from planck.toolkit.clock import SystemClock
 

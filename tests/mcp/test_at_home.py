@@ -28,8 +28,8 @@ from pydantic import AnyHttpUrl
 
 from planck import Planck
 from planck.headless import read_servers
-from planck.mcp.client import ServerSpec, read_server
 from planck.mcp.transport import PeerError
+from planck.peers.server import ServerSpec, read_server
 from planck.records.outcome import PlanckError
 from tests.command import WAIT, Bench, finish
 from tests.wire import chat

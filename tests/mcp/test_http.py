@@ -11,9 +11,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.client import ServerLaunch, read_server, tool_prefix
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
+from planck.peers.server import ServerLaunch, read_server, tool_prefix
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec

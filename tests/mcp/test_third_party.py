@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from planck.mcp.client import ServerLaunch, read_server, tool_prefix
 from planck.mcp.peer import State
+from planck.peers.server import ServerLaunch, read_server, tool_prefix
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
 

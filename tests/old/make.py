@@ -543,7 +543,7 @@ EVERY_KEY: dict[str, Any] = {
         {**CONFIG["models"][0], "params": {"temperature": 0.5, "effort": "high"}},
         {"id": "sonnet", "model": "claude-sonnet-4-6", "provider": "anthropic"},
     ],
-    "peers_wait_ms": 5000,
+    "peers_wait_ms": 60_000,
     "keys": {"submit": "a-enter", "older": ["up", "c-p"], "editing": "vi", "bell": "off"},
     "budget": {"usd": 5, "tokens": 2_000_000, "ms": 36_000_000, "steps": 900, "calls": 5_000},
     "quotas": {"double": {"usd_per_day": 20, "tokens_per_day": 5_000_000}, "anthropic": {"usd_per_day": 1}},
@@ -559,7 +559,7 @@ PROJECT: dict[str, Any] = {
     "permissions": {"mode": "workspace", "rules": [{"tool": "bash", "command": "rm", "decision": "ask"}]},
     "hooks": {"PreToolUse": [{**HOOK, "matcher": "Bash"}]},
     "mcpServers": {"docs": {"command": "docs-server", "disabled": True}},
-    "peers_wait_ms": 4000,
+    "peers_wait_ms": 50_000,
 }
 TOOL = {
     "name": "longest",
@@ -651,6 +651,7 @@ async def play_folders() -> Stage:
         teams_dirs=[str(root / "teams")],
         tools_dirs=[str(root / "tools")],
         sidecar={"mine": str(root / "mine")},
+        peers_wait_ms=60_000,
     )
     stage.put("skills/house-style/SKILL.md", SKILL.format("house-style", "writing"))
     stage.put("teams/crew/TEAM.json", CREW)
@@ -681,11 +682,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
 
 
-def open_planck(folder: Path, provider: Any, approver: Any = None) -> Planck:
+def open_planck(folder: Path, provider: Any, approver: Any = None, **environ: str) -> Planck:
     return Planck(
         folder / "home",
         folder / "work",
-        environ=environment(folder),
+        environ={**environment(folder), **environ},
         providers={"double": provider},
         approver=approver,
     )
@@ -815,7 +816,8 @@ async def describe(stage: Stage) -> dict[str, Any]:
     for name, seen in sessions.items():
         copy = stage.copy(name)
         provider = ScriptedProvider(lambda request: "On we go.")
-        async with open_planck(copy.folder, provider) as p:
+        without = {"PLANCK_SIDECAR": "{}"} if stage.name == "folders" else {}
+        async with open_planck(copy.folder, provider, **without) as p:
             seen["resumed"] = await go_on(p, seen["info"]["id"], provider)
         if seen["resumed"]["changes"]:
             copy = stage.copy(name)

@@ -14,7 +14,7 @@ from benchmarks import first_request
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.records.outcome import PlanckError
-from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.tools import TOOLS
 from planck.session.undo import Selection
 from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace.git import checkout
@@ -316,9 +316,8 @@ async def test_a_first_request_keeps_to_its_diet(dialect: str) -> None:
 
 
 STAY = {"read", "write", "edit", "bash"}
-ORDER = [
-    *({*TEAM_TOOLS, *ORCHESTRATOR_TOOLS}, {"web_fetch"}, {"update_plan"}, {"list_dir"}, {"glob"}, {"grep"})
-]
+RANKS = sorted({row.left_out for row in TOOLS.values()} - {0})
+ORDER = [{name for name, row in TOOLS.items() if row.left_out == rank} for rank in RANKS]
 
 
 @pytest.mark.parametrize("rules", [0, 700, 1400, 2100, 5000])

@@ -11,6 +11,7 @@ import pytest
 from planck.headless.open_session import OpenSession
 from planck.records.events import TurnStatus
 from planck.records.outcome import ErrorKind, Ok, PlanckError
+from planck.records.tools import TEAM_TOOLS
 from planck.session.result import RunResult
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from tests.teams import Brains, ask, delegate, facts, open_planck, spawned, target, write_team
@@ -400,7 +401,7 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
     made = json.loads(first)
     assert set(made) == {"id", "type", "name", "model", "tools", "skills", "ignored"}
     assert (made["type"], made["name"], made["skills"]) == ("digger", "dora", [])
-    assert made["tools"] == ["ask_agent", "delegate_task", "send_response", "list_team", "read"]
+    assert made["tools"] == [*TEAM_TOOLS, "read"]
     assert made["ignored"] == ["write", "spawn_agent", "nope", "x"]
     for refused in (same_name, same_type):
         assert refused.startswith("not_unique: ")

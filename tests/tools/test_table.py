@@ -12,6 +12,7 @@ from planck.context.skill_tools import Skills, make_skill_tools
 from planck.records.tools import (
     EXTERNAL_TOOLS,
     ORCHESTRATOR_TOOLS,
+    PLAN,
     SUBJECT,
     SUBJECTS,
     TEAM_TOOLS,
@@ -20,7 +21,7 @@ from planck.records.tools import (
     find_subject,
 )
 from planck.toolkit.tool import Effect, Tool
-from scripts.make_page import load_modules
+from scripts.make_page import list_known
 from tests.tools.room import Room
 
 EFFECTS = {"files": Effect.FILES, "anything": Effect.COMMAND}
@@ -60,16 +61,24 @@ def test_a_row_says_what_its_tool_does(made: dict[str, Tool]) -> None:
         assert row.shown != "diff" or row.changes == "files", name
 
 
+def test_a_small_window_loses_the_team_first_and_never_what_work_needs() -> None:
+    ranks = [find_row(name).left_out for name in ("list_team", "web_fetch", PLAN, "list_dir", "glob", "grep")]
+    assert ranks == sorted(set(ranks))
+    assert {find_row(name).left_out for name in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS)} == {ranks[0]}
+    assert [find_row(name).left_out for name in ("read", "write", "edit", "bash")] == [0] * 4
+
+
 def test_a_line_shows_the_subject_of_a_tool_else_the_first_usual_argument() -> None:
     assert find_subject("spawn_agent", {"path": "p", "name": "ada"}) == "ada"
     assert find_subject("glob", {"pattern": "*.py"}) == "*.py"
+    assert find_subject("bash", {"command": "x" * 300}) == "x" * SUBJECT
     assert find_subject("mcp__search", {"query": "x" * 300, "path": 3}) == "x" * SUBJECT
     assert find_subject("mcp__search", {"name": "ada", "path": "p"}) == "p"
     assert [find_subject("bash", args) for args in ({"command": 3}, {}, "make", None)] == [""] * 4
 
 
 def test_the_page_has_the_same_table() -> None:
-    written = re.findall(r"^export \w+ (\w+) = (.*);$", load_modules()["tools.js"], re.M)
+    written = re.findall(r"^export \w+ (\w+) = (.*);$", list_known()["tools.js"], re.M)
     assert {name: json.loads(value) for name, value in written} == {
         "ASK": "ask_agent",
         "PLAN": "update_plan",

@@ -13,7 +13,7 @@ import pytest
 from planck.records import codec
 from planck.records.board import Board, apply
 from planck.records.events import Event, frame
-from scripts.make_page import SOURCES, make_script
+from scripts.make_page import SOURCES, list_known, make_script
 from tests.team.test_live_board import Play
 from tests.virtual_time import run_virtual
 
@@ -64,6 +64,8 @@ def fold(logs: list[Log], every: int, folder: Path, source: str = "") -> dict[st
     file, script = folder / "logs.json", folder / "reducer.mjs"
     file.write_bytes(codec.encode(asked))
     script.write_text(source or (SOURCES / "reducer.js").read_text())
+    for name, text in {"package.json": '{"type": "module"}', **list_known()}.items():
+        (folder / name).write_text(text)
     assert NODE
     done = subprocess.run(
         [NODE, str(Path(__file__).parent / "fold.mjs"), str(script), str(file)],
@@ -106,7 +108,7 @@ def test_every_fixture_gives_its_board_event_by_event(tmp_path: Path) -> None:
 @pytest.mark.heavy
 @pytest.mark.usefixtures("esbuild")
 def test_every_fixture_gives_its_board_when_the_reducer_is_minified(tmp_path: Path) -> None:
-    source = {"reducer.js": (SOURCES / "reducer.js").read_text()}
+    source = {"reducer.js": (SOURCES / "reducer.js").read_text(), **list_known()}
     _compare_fixtures(tmp_path, make_script(source, "reducer.js", "esm"))
 
 

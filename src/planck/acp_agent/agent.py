@@ -40,12 +40,13 @@ from planck.acp.methods import (
     SetModeRequest,
 )
 from planck.acp.rpc import Peer, UnknownMethod, read_params
-from planck.acp_agent.beginning import Beginning, Defaults
+from planck.acp_agent.beginning import Beginning
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 TYPE_CHECKING = False  # what follows is loaded with the first session: an editor waits for `initialize`
 if TYPE_CHECKING:
     from planck.acp_agent.conversation import Conversation
+    from planck.records.specs import RunOptions
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +63,20 @@ class RequestRefused(PlanckError):
 class AcpAgent:
     """The handler of one client's messages; it owns the client's sessions until `aclose`."""
 
-    def __init__(self, defaults: Defaults) -> None:
+    def __init__(self, **options: str | None) -> None:
+        """`options` are those of `RunOptions` that new sessions begin with."""
         self.peer: Peer
-        self._defaults = defaults
+        self._given: dict[str, Any] = options
         self._client = InitializeRequest(protocol_version=1)
         self._open: dict[str, Conversation] = {}
         self._opening = asyncio.Lock()
         """One at a time opens or closes a session."""
+
+    @property
+    def _options(self) -> "RunOptions":
+        from planck.records.specs import RunOptions  # the client is answered before anything is begun
+
+        return RunOptions(**self._given)
 
     async def answer(self, method: str, params: Raw) -> Any:
         if method not in _METHODS:
@@ -116,7 +124,7 @@ class AcpAgent:
 
         async with Planck(workspace=os.getcwd()) as planck:
             try:
-                await planck.model(self._defaults.model)
+                await planck.model(self._options.model)
             except PlanckError as failure:
                 return Err(ErrorKind.NOT_AUTHENTICATED, f"{failure.err.full_message} ({_HOW})")
         return Nothing()
@@ -124,7 +132,7 @@ class AcpAgent:
     async def new_session(self, request: NewSessionRequest) -> NewSessionResponse:
         async with self._opening:
             key = _make_key()
-            opened = await self._enter(request, Beginning(key, self._defaults))
+            opened = await self._enter(request, Beginning(key, self._options))
             await opened.begin(replay=False)
         return self._introduce_new(opened)
 
@@ -285,10 +293,10 @@ class AcpAgent:
         try:
             if isinstance(request, OpenSessionRequest):
                 await asyncio.to_thread(planck.archive.check_own, request.session_id)
-                session = await planck.resume(request.session_id, mode=self._defaults.mode)
+                session = await planck.resume(request.session_id, mode=self._options.mode)
             else:
                 assert start is not None
-                session = await start.begin(planck, start.defaults.team)
+                session = await start.begin(planck, start.options.team)
             capabilities = self._client.client_capabilities
             offered = capabilities.session if capabilities else None
             offers = Offers(

@@ -25,7 +25,7 @@ from planck.acp_agent.narrator import Narrator, Offers
 from planck.acp_agent.questions import Asker
 from planck.headless import Behind, FeedFrame, LiveText, OpenSession, Planck, RunResult, WorkspaceFiles
 from planck.records import codec
-from planck.records.events import Event, TurnStatus
+from planck.records.events import Event, ModeChanged, ModelChanged, TurnStart, TurnStatus
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import Err, ErrorKind
 from planck.records.visible import fit_line
@@ -276,16 +276,16 @@ class Conversation:
             for where, update in self._narrator.tell_live(codec.decode_as(frame.data, dict[str, LiveText])):
                 await self._tell(where, update)
             return
-        if frame.type == "turn_start" and self._cancelled and not self._narrator.replays:
+        if frame.type == TurnStart.type and self._cancelled and not self._narrator.replays:
             self.session.interrupt()
         for where, update in self._narrator.tell(codec.decode_as(frame.data, Event)):
             if told:
                 await self._tell(where, update)
         if self._narrator.replays or not told:
             return
-        if frame.type == "mode_changed":
+        if frame.type == ModeChanged.type:
             await self._tell(self.id, CurrentModeUpdate(current_mode_id=self.session.mode))
-        if frame.type in ("mode_changed", "model_changed"):
+        if frame.type in (ModeChanged.type, ModelChanged.type):
             await self._tell_options()
 
     async def _tell_options(self) -> None:

@@ -8,7 +8,6 @@ import sys
 
 from planck.acp.rpc import Peer
 from planck.acp_agent.agent import AcpAgent
-from planck.acp_agent.beginning import Defaults
 from planck.headless import Duplex, claim_standard_streams
 from planck.records.outcome import ErrorKind
 
@@ -25,7 +24,7 @@ async def run(model: str, team: str, mode: str | None) -> int:
     logging.getLogger("planck").addHandler(_make_log())
     terminals = [os.dup(end) for end in (read_end, write_end) if os.isatty(end)]
     stream = Duplex(read_end, write_end)
-    agent = AcpAgent(Defaults(model, team, mode))
+    agent = AcpAgent(model=model, team=team, mode=mode)
     agent.peer = Peer(stream, agent)
     ending = _Ending(stream)
     try:

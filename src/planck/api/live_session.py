@@ -12,10 +12,10 @@ from planck.headless import Archive, OpenSession, Summary
 from planck.records import codec
 from planck.records.authority import Mode
 from planck.records.board import Board
-from planck.records.events import Event, TurnEnd
+from planck.records.events import Event, ModeChanged, ModelChanged, Renamed, TurnEnd
 from planck.records.outcome import ErrorKind
 
-_TOLD = ("renamed", "mode_changed", "model_changed")
+_TOLD = (Renamed.type, ModeChanged.type, ModelChanged.type)
 _MOMENT = 0.2
 """Seconds in which work that is ending may end, before it counts as under way."""
 

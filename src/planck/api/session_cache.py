@@ -4,8 +4,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
 
 from planck.api.errors import ApiError
 from planck.api.live_session import LiveSession
@@ -14,7 +16,9 @@ from planck.api.shapes import Holder
 from planck.api.tally import Tally
 from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
 from planck.records.authority import STRICTNESS, Mode
+from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RunOptions
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -85,18 +89,22 @@ class SessionCache:
         await asyncio.to_thread(self.archive.check_own, id)
         return [*modes, (await asyncio.to_thread(self.archive.info, id)).mode]
 
-    async def start(self, role: Role, **options: Any) -> LiveSession:
+    async def start(self, role: Role, options: RunOptions, request: RequestKey | None = None) -> LiveSession:
         """Starts it for somebody with this role: never in a wider mode than the role may use."""
-        if ceiling := find_ceiling(role):
-            if isinstance(self.planck, Pool):  # it holds on whichever node opens the session later
-                options["ceiling"] = ceiling
-            else:
-                wanted = Mode(options.get("mode") or self.planck.config.permissions.mode)
-                options["mode"] = min(wanted, ceiling, key=STRICTNESS.index)
         async with self._taking_place():
-            live = await self._keep(await self.planck.start(**options))
+            live = await self._keep(await self._start(options, request, find_ceiling(role)))
         self._ended.discard(live.session.id)  # a key names the session that it named before a delete
         return live
+
+    async def _start(
+        self, options: RunOptions, request: RequestKey | None, ceiling: Mode | None
+    ) -> OpenSession:
+        if isinstance(self.planck, Pool):  # the ceiling holds on whichever node opens the session later
+            return await self.planck.start(options, request, ceiling)
+        if ceiling:
+            wanted = Mode(options.mode or self.planck.config.permissions.mode)
+            options = replace(options, mode=min(wanted, ceiling, key=STRICTNESS.index))
+        return await self.planck.start(settings=options, request=request)
 
     @asynccontextmanager
     async def using(self, id: str, role: Role) -> AsyncIterator[LiveSession]:
@@ -133,7 +141,7 @@ class SessionCache:
         left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
         ours = left.head == self._left.pop(id, None)
         configured = self.planck.config.permissions.mode
-        return await self.planck.resume(id, **carry_over(left, configured, ours=ours))
+        return await self.planck.resume(id, settings=carry_over(left, configured, ours=ours))
 
     @asynccontextmanager
     async def _alone(self, id: str) -> AsyncIterator[None]:

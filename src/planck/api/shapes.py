@@ -8,6 +8,7 @@ from msgspec import Meta
 from planck.headless import FileDiff, ModelRow
 from planck.records.approval import Question
 from planck.records.rows import AgentRow
+from planck.records.specs import SharedOptions
 from planck.records.usage import Usage
 
 
@@ -143,30 +144,20 @@ class ListSessions(Query, frozen=True, kw_only=True):
 Mode = Literal["read-only", "plan", "ask", "workspace", "full"]
 
 
-class StartSession(Body, frozen=True, kw_only=True):
-    team: Word = ""
-    model: Word = ""
-    name: Word = ""
+class StartSession(SharedOptions, Body, frozen=True, kw_only=True):
     mode: Mode | None = None
-    max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
-    max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     dry_run: bool = False
     prompt: Text = ""
 
 
-class SubmitWork(Body, frozen=True, kw_only=True):
+class SubmitWork(SharedOptions, Body, frozen=True, kw_only=True):
     prompt: Text
     repo: Path
     """An address that git knows, or a path that every node sees."""
     ref: Word = ""
     need: tuple[Word, ...] = ()
     """Labels that its node must have."""
-    team: Word = ""
-    model: Word = ""
-    name: Word = ""
     mode: Mode | None = None
-    max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
-    max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     on_loss: Literal["continue", "stop"] = "continue"
 
 

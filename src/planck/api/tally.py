@@ -5,10 +5,20 @@ from datetime import datetime
 
 import msgspec
 
-from planck.records.events import Event, ToolEnd, TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.events import (
+    AssistantSaid,
+    Compacted,
+    Event,
+    ToolEnd,
+    TurnEnd,
+    TurnStart,
+    TurnStatus,
+    UsageSpent,
+    view,
+)
 from planck.records.usage import Figures, count_call
 
-_BEFORE_AN_ANSWER = ("turn_start", "tool_end", "compacted")
+_BEFORE_AN_ANSWER = (TurnStart.type, ToolEnd.type, Compacted.type)
 STATUSES = tuple(str(status) for status in TurnStatus)
 CLASSES = ("input", "output", "cache_read", "cache_write", "reasoning")
 
@@ -27,7 +37,7 @@ class Tally:
         agent = event.agent_id or ""
         if event.type in _BEFORE_AN_ANSWER:
             self._given[agent] = event.ts
-        if event.type == "assistant_message":
+        if event.type == AssistantSaid.type:
             self.requests += 1
             self.seconds += _count_seconds(self._given.pop(agent, event.ts), event.ts)
         elif event.type in (TurnEnd.type, ToolEnd.type, UsageSpent.type):

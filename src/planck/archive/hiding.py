@@ -4,10 +4,18 @@ import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
-import msgspec
-
 from planck.records import codec
-from planck.records.events import Event, View
+from planck.records.events import (
+    VIEWS,
+    AssistantSaid,
+    ErrorEvent,
+    Event,
+    PermissionDecision,
+    PermissionRequest,
+    ToolEnd,
+    ToolStart,
+    list_types,
+)
 from planck.records.tools import find_row
 
 HIDINGS = ("outputs", "args", "diffs", "paths")
@@ -15,29 +23,11 @@ HIDDEN = "[hidden]"
 
 _CONTENT = ("old_string", "new_string", "content")
 _PLACES = ("path", "cwd", "pattern", "glob")
-_NAMING = frozenset(
-    {"session_started", "session_resumed", "agent_started", "file_changed", "tool_start", "assistant_message"}
-)
-"""Events that name paths as such."""
+_NAMING = list_types("names_paths")
 _ABSOLUTE = re.compile(r"(?<![\w:/.<])/(?:[\w.@+~-]+/)+[\w.@+~-]*")
 _SHORTEST = 4
 """Characters of a path that is looked for in other texts."""
-_PLAIN = frozenset(
-    {"session_started", "session_resumed", "agent_started", "agent_ended", "message", "delivery", "wait"}
-    | {
-        "control",
-        "turn_start",
-        "usage",
-        "budget",
-        "turn_end",
-        "file_changed",
-        "compacted",
-        "rewound",
-        "forked",
-    }
-    | {"mode_changed", "renamed", "snapshot", "model_changed", "tools_changed"}
-)
-"""Events that have neither arguments nor outputs in them."""
+_PLAIN = list_types("plain")
 _NAMES = frozenset(
     {"id", "kind", "type", "name", "status", "state", "tool", "from", "to", "on", "call_id", "message_id"}
     | {
@@ -55,9 +45,7 @@ _NAMES = frozenset(
 )
 """Fields that other events refer to, or that have few values: no path stands in them."""
 
-_FIELDS = {
-    fact.type: {field.encode_name for field in msgspec.structs.fields(fact)} for fact in View.__subclasses__()
-}
+_FIELDS = {type: set(fact.__struct_encode_fields__) for type, fact in VIEWS.items()}
 
 Data = dict[str, Any]
 
@@ -81,12 +69,12 @@ class Hiding:
         self._diffs = "diffs" in what
         self._paths = _Paths(find_places(events)) if "paths" in what else None
         self._known: dict[str, Callable[[Data], None]] = {
-            "assistant_message": self._hide_said,
-            "tool_start": self._hide_start,
-            "tool_end": self._hide_end,
-            "permission_request": self._hide_question,
-            "permission_decision": self._hide_decision,
-            "error": self._hide_error,
+            AssistantSaid.type: self._hide_said,
+            ToolStart.type: self._hide_start,
+            ToolEnd.type: self._hide_end,
+            PermissionRequest.type: self._hide_question,
+            PermissionDecision.type: self._hide_decision,
+            ErrorEvent.type: self._hide_error,
         }
 
     def __call__(self, type: str, data: Data) -> Data:

@@ -10,23 +10,15 @@ import msgspec
 
 from planck.archive.hiding import Hiding, decode_data, list_parts
 from planck.records import codec
-from planck.records.events import Event
+from planck.records.events import VIEWS, AssistantSaid, Event, list_types
 from planck.records.redact import Redactor
 
 _LEVELS = (4000, 400)
 """Characters of a text that are kept; the fewer where all events would not fit."""
 _ENVELOPE = 100
 """Bytes of an event beside its data."""
-_SKELETON = frozenset(
-    {"session_started", "agent_started", "agent_ended", "model_changed", "mode_changed", "renamed", "forked"}
-)
-"""Without these the rest can't be understood: they stay when older events are left out."""
-_UNSEEN = {
-    "file_changed": ("before", "keys"),
-    "compacted": ("messages", "summary"),
-    "rewound": ("messages",),
-}
-"""Whole files and histories: the page shows none of them."""
+_SKELETON = list_types("skeleton")
+_UNSEEN = {type: view.unseen for type, view in VIEWS.items()}
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -118,7 +110,7 @@ class _Drawing:
             value = decode_data(data)
             for name in unseen:
                 value.pop(name, None)
-            if event.type == "assistant_message":
+            if event.type == AssistantSaid.type:
                 _drop_signatures(value)
             data = codec.encode(self._hide(event.type, value) if self._hide else value)
         shown = Event(event.seq, event.ts, event.agent_id, event.turn, event.type, msgspec.Raw(data))

@@ -8,14 +8,13 @@ import msgspec
 
 from planck.archive.listing import SessionInfo
 from planck.records import codec
-from planck.records.events import USER, Event
+from planck.records.events import USER, Event, list_types
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
 
 _BEFORE, _AFTER = 80, 120
 """Characters of a sentence that are shown on each side of what was found."""
-_REPEATS = frozenset({"turn_end", "compacted", "rewound"})
-"""They say again what an event before them said."""
+_REPEATS = list_types("repeats")
 _END = re.compile("[.!?](?:\\s|$)|[\n\r\u3002\uff01\uff1f]")
 
 

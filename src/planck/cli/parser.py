@@ -109,19 +109,24 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         const="full",
         help="the same as --permission-mode full: nothing is asked and nothing is confined",
     )
-    _add_manner(parser)
+    _add_run_options(parser)
     parser.add_argument("--max-steps", "--max-turns", type=positive, default=None, metavar="N")
     parser.add_argument(
         "--max-budget-usd", type=amount, default=None, metavar="X", help="what this run may cost at most"
     )
-    parser.add_argument(
-        "--max-tokens", type=positive, default=None, metavar="N", help="what it may read and write at most"
-    )
+    add_shared_options(parser)
     parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
-def _add_manner(parser: argparse.ArgumentParser) -> None:
-    """Adds what one run says of its agent, its tools and its models; `cli/manner` reads it."""
+def add_shared_options(parser: argparse.ArgumentParser) -> None:
+    """Adds options of `records/specs.SharedOptions` that `run`, `chat` and `submit` word alike."""
+    parser.add_argument(
+        "--max-tokens", type=positive, default=None, metavar="N", help="what it may read and write at most"
+    )
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Adds options of `records/specs.RunOptions` that say which agent, tools and models a run has."""
     parser.add_argument("--agent", type=given, default=None, metavar="NAME", help="talk to this agent file")
     for flag, other, text in (
         ("--allowed-tools", "--allowedTools", "run these without a question: edit,Bash(git log:*)"),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable
 
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.records.outcome import ErrorKind
 
 
-async def ask(options: argparse.Namespace, command: Callable[[headless.Client], Awaitable[int]]) -> int:
+def open_client(options: argparse.Namespace) -> headless.Client:
     found = headless.find_server(options.server, options.token_file)
-    async with headless.Client(found.url, found.token) as client:
-        return await command(client)
+    return headless.Client(found.url, found.token)
 
 
 async def find_session(client: headless.Client, id_or_name: str) -> str:

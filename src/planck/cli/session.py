@@ -7,17 +7,17 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from planck.cli.errors import UsageError
-from planck.cli.manner import read_flags, read_settings
 from planck.cli.parser import PICK
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.headless import OpenSession, Planck, SessionEvent
 from planck.records.outcome import ErrorKind
+from planck.records.specs import RunOptions
 from planck.records.visible import make_plain
 
 if TYPE_CHECKING:
     from planck.cli.ask.approver import TerminalApprover
-    from planck.headless import Inbox
+    from planck.headless import AnswerSchema, Inbox
 
 
 def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox | None" = None) -> Planck:
@@ -26,11 +26,23 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox
         trust=options.trust,
         approver=approver,
         add_dirs=options.add_dir,
-        flags=read_flags(options),
+        flags=_read_flags(options),
     )
     for notice in (*planck_.list_notices(options.permission_mode), *planck_.find_unkept(options.team)):
         complain(make_plain(notice))
     return planck_
+
+
+def _read_flags(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns what stands above every file of the configuration."""
+    if not options.mcp_config:
+        return {}
+    from planck.headless import read_servers
+
+    servers: dict[str, Any] = {}
+    for text in options.mcp_config:
+        servers |= read_servers(text)
+    return {"mcpServers": servers}
 
 
 def choose_session(planck_: Planck, options: argparse.Namespace) -> None:
@@ -44,7 +56,6 @@ def choose_session(planck_: Planck, options: argparse.Namespace) -> None:
 
 
 async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
-    settings = limits(options)
     resumed = options.resume
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
@@ -63,30 +74,26 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
             await planck_.model(options.model)  # a mistake is told before there is a copy
         resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
-        session = await planck_.resume(resumed, model=options.model, **settings)
+        session = await planck_.resume(resumed, settings=read_options(options))
         for folder in session.left_out:
             text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
             complain(make_plain(text))
         return session
-    return await planck_.start(
-        options.team or None,
-        model=options.model,
-        name=options.name or "",
-        stored=not getattr(options, "no_session", False),
-        **settings,
-    )
+    stored = not getattr(options, "no_session", False)
+    return await planck_.start(settings=read_options(options), stored=stored)
 
 
-def limits(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says of any session that it opens, the first and the ones after it."""
-    return {
-        "mode": options.permission_mode,
-        "max_steps": options.max_steps,
-        "max_budget_usd": options.max_budget_usd,
-        "max_tokens": options.max_tokens,
-        "dry_run": getattr(options, "dry_run", False),
-        **read_settings(options),
-    }
+def read_options(options: argparse.Namespace) -> RunOptions:
+    """Returns what the flags say of a session; each has the name of its option, but --permission-mode."""
+    flags = {**vars(options), "mode": options.permission_mode}
+    said = {name: flags.get(name) for name in RunOptions.__struct_fields__}
+    schema: AnswerSchema | None = flags.get("schema")
+    if schema:
+        said["append_system_prompt"] = "\n\n".join(
+            filter(None, (options.append_system_prompt, schema.instructions))
+        )
+    lists: dict[str, Any] = {name: tuple(value) for name, value in said.items() if isinstance(value, list)}
+    return RunOptions(**{name: value for name, value in said.items() if value is not None} | lists)
 
 
 class Watch:

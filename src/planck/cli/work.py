@@ -7,13 +7,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.cli.manner import check_output, check_target, make_input, write_output
+from planck.cli.message import make_input
 from planck.cli.place import name_place
 from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, open_planck, open_session
 from planck.cli.streams import complain, decode_input
@@ -28,7 +29,51 @@ if TYPE_CHECKING:
     from planck.cli.ask.person import Person
     from planck.cli.stream_input import StreamInput
     from planck.cli.tell.reporter import Reporter
-    from planck.headless import AnswerSchema
+    from planck.headless import AnswerSchema, Project
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Raises for an invalid schema and a file that can't be written: before anything costs something.
+
+    The file of `-o` is resolved here, before an agent runs: what agents put at its name leads nowhere else.
+    """
+    options.schema = options.target = None
+    if options.output_schema:
+        from planck.headless import AnswerSchema
+
+        options.schema = AnswerSchema.read(Path(options.output_schema))
+    if options.output:
+        from planck.headless import OutputFile
+
+        try:
+            options.target = OutputFile(options.output)
+        except PlanckError as failure:
+            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
+
+
+def _check_target(options: argparse.Namespace, project: "Project") -> None:
+    """Raises where `-o` names what agents in its folders may not write, or may have redirected.
+
+    Only `--permission-mode full` on the command line allows it: a resumed session may have a stricter mode
+    than the configuration.
+    """
+    if options.target and options.permission_mode != "full":
+        try:
+            options.target.check(project.open_root())
+        except PlanckError as failure:
+            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
+
+
+def _write_output(options: argparse.Namespace, result: "RunResult") -> None:
+    if not options.target or not result.text:
+        return
+    if options.schema and result.exit_code:
+        return  # whoever reads it there reads what fits, or nothing
+    text = result.text if result.text.endswith("\n") else f"{result.text}\n"
+    try:
+        options.target.write(text.encode("utf-8", "replace"))
+    except PlanckError as failure:
+        print(f"planck: {failure.err.kind}: -o {make_plain(failure.err.message)}", file=sys.stderr)
 
 
 class Work:
@@ -99,7 +144,7 @@ def run_once(options: argparse.Namespace) -> int:
     for number, code in _list_signals():
         signal.signal(number, partial(_stop, code))
     try:
-        check_output(options)
+        _check_output(options)
         prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
@@ -176,7 +221,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
         person = find_person(options, stops.listen)
     async with open_planck(options, person.approver if person else None) as planck_:
-        check_target(options, planck_.project)
+        _check_target(options, planck_.project)
         choose_session(planck_, options)
         streamed = options.input_format == "stream-json"
         if not prompt and not streamed:
@@ -319,7 +364,7 @@ def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
 def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
     """Print the answer or the result in the chosen format, and every error as one line."""
     if getattr(options, "target", None):
-        write_output(options, result)
+        _write_output(options, result)
     match options.output_format:
         case "json":
             _write(codec.encode(result))

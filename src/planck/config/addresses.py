@@ -6,7 +6,6 @@ from planck.config.schema import KEYLESS, Config
 from planck.http.address import canonical
 from planck.http.transport import Transport
 from planck.llm.endpoint import LOCAL_ROOTS
-from planck.llm.local import discover
 from planck.records.specs import ModelSpec
 
 
@@ -37,4 +36,6 @@ async def find_known(config: Config, transport: Transport, type: str, address: s
     local = config.addresses.get(type, LOCAL_ROOTS.get(type, ""))
     if not local or canonical(local) != canonical(address):
         return ""
+    from planck.llm.local import discover  # only where a server may be found
+
     return local if await discover(transport, type, local) else ""

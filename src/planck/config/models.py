@@ -15,7 +15,6 @@ from planck.http.transport import Transport
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel, Price
 from planck.llm.endpoint import LOCAL_ROOTS
-from planck.llm.local import discover
 from planck.llm.provider import Provider, ProviderError, Request
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
@@ -159,6 +158,8 @@ async def find_local_models(config: Config, ring: Keyring, transport: Transport)
     if any(ring.source(vendor, ProviderEntry(type=vendor)) for vendor in VENDORS):
         return []
     roots = {type: config.addresses.get(type, root) for type, root in sorted(LOCAL_ROOTS.items())}
+    from planck.llm.local import discover  # only where a server may be found
+
     found = await asyncio.gather(*(discover(transport, type, root) for type, root in roots.items() if root))
     return [model for models in found for model in models]
 
@@ -190,6 +191,8 @@ async def list_models(
     config: Config, ring: Keyring, transport: Transport, *, everything: bool = False
 ) -> list[ModelRow]:
     """Returns the configured models, those of local servers, and the catalog's of vendors with a key."""
+    from planck.llm.local import discover
+
     rows = [_make_row(config, ring, _resolve_entry(config, entry), "config") for entry in config.models]
     servers = [(name, entry) for name, entry in config.providers.items() if entry.type in KEYLESS]
     found = await asyncio.gather(

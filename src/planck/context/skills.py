@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.paths.beneath import escape
@@ -114,7 +113,7 @@ def read_skill(skill: Skill, resource: str = "") -> str:
     """
     if resource:
         return _read_file(skill, resource)
-    parsed = frontmatter.split(_read_file(skill, "SKILL.md"))
+    parsed = _split_head(_read_file(skill, "SKILL.md"))
     names = _list_resources(skill)
     text = parsed[1] if parsed else ""
     if names:
@@ -160,7 +159,7 @@ def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     """Returns the skill of a folder, or why it is none."""
     bare = Skill(folder.name, "", folder, place.scope, place.within)
     try:
-        parsed = frontmatter.split(_read_file(bare, "SKILL.md"))
+        parsed = _split_head(_read_file(bare, "SKILL.md"))
     except SkillError as failure:
         return f"{folder / 'SKILL.md'}: {failure.err.message}"
     if parsed is None:
@@ -177,6 +176,12 @@ def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     if not description:
         return f"{folder / 'SKILL.md'}: no `description`; say what the skill does and when to use it"
     return msgspec.structs.replace(bare, name=name, description=description[:MAX_DESCRIPTION])
+
+
+def _split_head(text: str) -> tuple[dict[str, Any], str] | None:
+    from planck.context.frontmatter import split  # only where there is a skill
+
+    return split(text)
 
 
 def _join_words(fields: dict[str, Any], key: str) -> str:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from planck.headless.pool.node import Terms as Terms
     from planck.headless.pool.outage import Outage as Outage
     from planck.headless.pool.pool import Pool as Pool
-    from planck.headless.pool.pool import Submission as Submission
     from planck.headless.pool.watchdog import ThreadWatchdog as ThreadWatchdog
     from planck.headless.requests import make_key as make_key
     from planck.headless.requests import name_session as name_session
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
     from planck.headless.services.workbench import make_token as make_token
     from planck.headless.services.workbench import serve_http as serve_http
     from planck.headless.services.workbench import serve_stdio as serve_stdio
-    from planck.headless.session_setup import Settings as Settings
     from planck.headless.structured import AnswerSchema as AnswerSchema
     from planck.http.lobby import GuardedProtocol as GuardedProtocol
     from planck.http.lobby import Lobby as Lobby

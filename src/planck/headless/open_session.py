@@ -21,7 +21,6 @@ from planck.records.events import (
     ModeChanged,
     Origin,
     RequestKey,
-    SessionOptions,
     TurnStatus,
     View,
     view,
@@ -30,7 +29,7 @@ from planck.records.messages import Image, Text, UserMessage, user_text
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
 from planck.session.logs import SessionLog
@@ -85,11 +84,18 @@ class SessionClosed(PlanckError):
 class OpenSession:
     """One open session."""
 
-    def __init__(self, log: SessionLog, wired: SessionWiring, providers: Providers, clock: Clock) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        wired: SessionWiring,
+        providers: Providers,
+        clock: Clock,
+        left_out: tuple[str, ...] = (),
+    ) -> None:
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
-        self.left_out: tuple[str, ...] = ()
+        self.left_out = left_out
         """Folders beside the workspace that its last run had, and that this process does not give it."""
         self._opened = log
         self._wired = wired

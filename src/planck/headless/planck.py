@@ -11,13 +11,12 @@ from msgspec.structs import replace
 import planck
 from planck.config import models, teams
 from planck.config.environment import find_collector
-from planck.config.keys.auth import Auth
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import Lead, Options, Runtime, SessionSetup, Settings
+from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.session_tools import SessionTools
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
@@ -27,7 +26,7 @@ from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
@@ -40,6 +39,7 @@ from planck.tools.builtin.files import Spills
 if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
+    from planck.config.keys.auth import Auth
     from planck.headless.services.spans import Tracing
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from planck.store.library import LocalLibrary
 
 
-NO_SETTINGS = Settings()
+_NOTHING_SAID = RunOptions()
 
 
 def find_missing_spans() -> str:
@@ -211,7 +211,7 @@ class Planck:
         self._check_open()
         from planck.headless.services.team_check import find_problems  # a run checks none
 
-        tools = SessionSetup(self._runtime, "", self._spills("check"), Options()).tools.names
+        tools = SessionSetup(self._runtime, "", self._spills("check"), _NOTHING_SAID).tools.names
         return await find_problems(self._runtime, alias_or_path, tools)
 
     async def list_prompts(self) -> "list[ServerPrompt]":
@@ -249,14 +249,14 @@ class Planck:
         dry_run: bool = False,
         stored: bool = True,
         tools: Sequence[Tool] = (),
-        settings: Settings = NO_SETTINGS,
+        settings: RunOptions = _NOTHING_SAID,
         request: RequestKey | None = None,
         id: str = "",
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
-        `settings` are of this run alone: its prompt, its agent, what it may call.
+        `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
         """
         self._check_open()
@@ -268,12 +268,21 @@ class Planck:
 
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
-        options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-        plan = SessionSetup(self._runtime, id, self._spills(id), options)
-        plan.stored = stored
-        specs = plan.authorise(await self._make_specs(team, model, plan))
+        options = settings.add(
+            team=team,
+            model=model,
+            name=name,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+        )
+        plan = SessionSetup(self._runtime, id, self._spills(id), options, tools=tools, stored=stored)
+        lead, *others = await self._choose_members(plan)
+        specs = plan.authorise([plan.change_lead(lead), *others])
         place = await plan.look_around()
-        logs, durability = self._logs, self.config.durability
+        logs, durability, name = self._logs, self.config.durability, options.name
         made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
         async with made as log:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
@@ -283,7 +292,7 @@ class Planck:
                 workspace=str(self.workspace),
                 version=planck.__version__,
                 options=plan.describe(),
-                team=team or self.config.default_team or "",
+                team=options.team or self.config.default_team or "",
                 request=request,
             )
             await wired.team.begin(specs, started)
@@ -301,7 +310,7 @@ class Planck:
         dry_run: bool = False,
         model: str = "",
         tools: Sequence[Tool] = (),
-        settings: Settings = NO_SETTINGS,
+        settings: RunOptions = _NOTHING_SAID,
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
@@ -316,21 +325,27 @@ class Planck:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
-            options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-            plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options)
+            options = settings.add(
+                mode=mode,
+                max_steps=max_steps,
+                max_budget_usd=max_budget_usd,
+                max_tokens=max_tokens,
+                dry_run=dry_run,
+                model=model,
+            )
+            plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options, tools=tools)
             place = await plan.look_around()
-            other = self._providers.resolve(model) if model else None
-            lead = Lead(settings, other) if other or settings != NO_SETTINGS else None
-            wired = SessionWiring(plan, log.journal, place, lead=lead)
+            other = self._providers.resolve(options.model) if options.model else None
+            wired = SessionWiring(plan, log.journal, place, lead_model=other)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             before = await resume_session(log, resumed, wired.team)
         self._observe(log, wired)
-        opened = self._track(OpenSession(log, wired, self._providers, self._clock))
-        await opened.tell_what_changed(before)
         added = before.added if before else ()
-        opened.left_out = tuple(folder for folder in added if folder not in self.project.added)
-        if model:
-            await opened.change_model(model)
+        left_out = tuple(folder for folder in added if folder not in self.project.added)
+        opened = self._track(OpenSession(log, wired, self._providers, self._clock, left_out))
+        await opened.tell_what_changed(before)
+        if options.model:
+            await opened.change_model(options.model)
         return opened
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
@@ -358,12 +373,6 @@ class Planck:
         self.project.check_place()
         return self._logs.hold(id_or_name, self.project.root)
 
-    async def _make_specs(self, team: str | None, model: str, plan: SessionSetup) -> list[AgentSpec]:
-        """Returns the members a new session begins with; what a run says is for the orchestrator."""
-        lead, *others = await self._choose_members(team, model, plan)
-        settings = plan.options.settings
-        return [Lead(settings).change(lead) if settings != NO_SETTINGS else lead, *others]
-
     def _find_kinds(self, plan: SessionSetup, lead: ModelSpec | None) -> dict[str, AgentKind]:
         if not self.resources.has_agents():
             return {}
@@ -371,15 +380,15 @@ class Planck:
 
         return find_kinds(self._runtime, lead, plan.tools.names)
 
-    async def _choose_members(self, team: str | None, model: str, plan: SessionSetup) -> list[AgentSpec]:
-        if plan.options.settings.agent:
+    async def _choose_members(self, plan: SessionSetup) -> list[AgentSpec]:
+        """Returns the members a new session begins with, the orchestrator first."""
+        model, agent = plan.options.model, plan.options.agent
+        if agent:
             from planck.headless.members.agent_kinds import make_lead
 
             named = await self.model(model) if model or self.config.default_model else None
-            names = plan.tools.names
-            return [await make_lead(self._runtime, plan.options.settings.agent, named, names, bool(model))]
-        team = team or self.config.default_team
-        if team:
+            return [await make_lead(self._runtime, agent, named, plan.tools.names, bool(model))]
+        if team := plan.options.team or self.config.default_team:
             path = teams.find_team(team, self.resources.team_dirs())
             doubt = self.project.doubt(path)
             named = await self.model(model) if model or teams.needs_default(path) else None
@@ -433,8 +442,10 @@ class Planck:
         return await models.test_model(self.config, model, self._providers.open(model), self._clock)
 
     @property
-    def auth(self) -> Auth:
+    def auth(self) -> "Auth":
         """Signing in and out of providers."""
+        from planck.config.keys.auth import Auth  # only for a sign-in
+
         return Auth(self.config, self._providers.keyring, self._providers.transport, self._clock)
 
     def find_output(self, session_id: str, call_id: str) -> Path | None:

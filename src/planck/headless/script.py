@@ -8,6 +8,7 @@ from typing import Any
 from planck.headless.planck import Planck
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RunOptions
 from planck.session.result import RunResult
 from planck.toolkit.tool import Tool
 
@@ -45,14 +46,22 @@ def run(
             "leave that out, or start a new session without resume",
         )
 
+    options = RunOptions(
+        team=team or "",
+        model=model,
+        name=name,
+        mode=mode,
+        max_steps=max_steps,
+        max_budget_usd=max_budget_usd,
+        max_tokens=max_tokens,
+    )
+
     async def go() -> RunResult:
         async with Planck(home, workspace, trust=trust, flags=flags) as planck:
-            options: Any = {"mode": mode, "max_steps": max_steps, "max_budget_usd": max_budget_usd}
-            options |= {"model": model, "tools": tools, "max_tokens": max_tokens}
             if resume:
-                session = await planck.resume(resume, **options)
+                session = await planck.resume(resume, settings=options, tools=tools)
             else:
-                session = await planck.start(team, name=name, stored=stored, **options)
+                session = await planck.start(settings=options, stored=stored, tools=tools)
             return await session.run(prompt, timeout=timeout)
 
     return asyncio.run(go())

@@ -33,16 +33,25 @@ _RETRIES_BEFORE_FALLBACK = 1
 
 class Seats:
     def __init__(
-        self, providers: Providers, peers: Peers, notes: Notes, scribe: Scribe, *, wait_s: int = 0
+        self,
+        providers: Providers,
+        peers: Peers,
+        notes: Notes,
+        scribe: Scribe,
+        *,
+        wait_s: int = 0,
+        fallback: ModelSpec | None = None,
     ) -> None:
-        """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken."""
+        """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken.
+
+        `fallback` answers for a model that can't.
+        """
         self._providers = providers
         self._peers = peers
         self._notes = notes
         self._scribe = scribe
         self._wait_s = wait_s
-        self.fallback: ModelSpec | None = None
-        """Who answers for a model that can't."""
+        self._fallback = fallback
 
     def seat_for(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""
@@ -72,12 +81,12 @@ class Seats:
         return Seat(model, provider, tariff, within, metered, spare=spare)
 
     def _spare(self, own: "Counted") -> "Spare | None":
-        return Spare(self, self.fallback, own) if self.fallback and self.fallback != own.model else None
+        return Spare(self, self._fallback, own) if self._fallback and self._fallback != own.model else None
 
     def _retry(self, model: ModelSpec, provider: Provider) -> Provider:
         if self._providers.is_double(model.provider):  # a double is left alone
             return provider
-        waiting = self.fallback is None or self.fallback == model  # there is another to go on with at once
+        waiting = self._fallback is None or self._fallback == model  # there is another to go on with at once
         retries = RETRIES if waiting else _RETRIES_BEFORE_FALLBACK
         pace = self._providers.find_pace(model)
         return Retrying(provider, _jitter, retries=retries, wait_s=self._wait_s, pace=pace)

@@ -1,11 +1,11 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,66 +27,17 @@ from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.gate import Gate
 from planck.records.amounts import Allowance
 from planck.records.authority import CHANGELESS, Mode
-from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 from planck.workspace.process.containment import bash
 from planck.workspace.sandbox import sandbox
 
-
-class Settings(msgspec.Struct, frozen=True):
-    """What one run says of its orchestrator, its models and its tools, beside the configuration."""
-
-    agent: str = ""
-    """The agent file that the orchestrator is made of."""
-    system_prompt: str | None = None
-    """In the place of the base prompt."""
-    append_system_prompt: str = ""
-    effort: str = ""
-    fallback_model: str = ""
-    """Who answers when an agent's own model can't."""
-    allowed_tools: tuple[str, ...] = ()
-    """`edit`, `Bash(git log:*)`: what is run without a question."""
-    disallowed_tools: tuple[str, ...] = ()
-    """A name alone: no agent has the tool. With a pattern: such a call is denied."""
-
-
-class Lead(msgspec.Struct, frozen=True):
-    """What a run changes of the agent that it talks to."""
-
-    settings: Settings
-    model: ModelSpec | None = None
-
-    def change(self, spec: AgentSpec) -> AgentSpec:
-        settings, model = self.settings, self.model or spec.model
-        if settings.effort:
-            model = msgspec.structs.replace(model, params={**model.params, "effort": settings.effort})
-        prompt, more = spec.system_prompt, settings.append_system_prompt
-        base_prompt, base = spec.base_prompt, spec.base
-        if settings.system_prompt is not None:
-            prompt, base_prompt, base = settings.system_prompt, False, ""
-        if more and not prompt.endswith(more):  # a resumed session may have it from its last run
-            prompt = f"{prompt}\n\n{more}".strip()
-        return msgspec.structs.replace(
-            spec, model=model, system_prompt=prompt, base_prompt=base_prompt, base=base
-        )
-
-
-class Options(msgspec.Struct, frozen=True):
-    """What one session was started with; what is not said is as the configuration has it."""
-
-    mode: Mode | str | None = None
-    max_steps: int | None = None
-    dry_run: bool = False
-    max_budget_usd: float | None = None
-    max_tokens: int | None = None
-    tools: Sequence[Tool] = ()
-    """Of the embedding program."""
-    settings: Settings = Settings()
+if TYPE_CHECKING:
+    from planck.config.tool_flags import ToolFlags
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,16 +58,26 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
 class SessionSetup:
     """The tools, the bounds and the gate of one session."""
 
-    def __init__(self, runtime: Runtime, session_id: str, spills: Spills, options: Options) -> None:
-        project, config, mode = runtime.project, runtime.project.config, options.mode
+    def __init__(
+        self,
+        runtime: Runtime,
+        session_id: str,
+        spills: Spills,
+        options: RunOptions,
+        *,
+        tools: Sequence[Tool] = (),
+        stored: bool = True,
+    ) -> None:
+        """`tools` are those of the embedding program."""
+        project, config = runtime.project, runtime.project.config
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
         self.spills = spills
         """What is kept beside the log."""
-        self.stored = True
-        self.tools = SessionTools(project, spills, options.tools, dry_run=options.dry_run)
-        mode = _read_mode(mode) if mode else config.permissions.mode
+        self.stored = stored
+        self.tools = SessionTools(project, spills, tools, dry_run=options.dry_run)
+        mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
@@ -133,22 +94,22 @@ class SessionSetup:
         )
         asked = runtime.approver
         approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
-        self.withheld: tuple[str, ...] = ()
+        flags = self._read_tool_flags()
+        self.withheld = flags.withheld if flags else ()
         """Patterns of tools that no agent of this run has."""
-        self._rules = RuleBook(project, self._read_tool_flags(options.settings))
+        self._rules = RuleBook(project, flags.rules if flags else ())
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
 
-    def _read_tool_flags(self, settings: Settings) -> Sequence[Mapping[str, Any]]:
-        """Returns the rules that a run's own flags come to; takes the tools out that they forbid."""
-        if not settings.allowed_tools and not settings.disallowed_tools:
-            return ()
+    def _read_tool_flags(self) -> "ToolFlags | None":
+        """Returns the rules that the run's own flags come to, and the tools that they forbid."""
+        options = self.options
+        if not options.allowed_tools and not options.disallowed_tools:
+            return None
         from planck.config.tool_flags import read_tool_flags  # few runs have any
 
         names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
         peers = bool(self.runtime.peers.plan.select())
-        flags = read_tool_flags(settings.allowed_tools, settings.disallowed_tools, names, others=peers)
-        self.withheld = flags.withheld
-        return flags.rules
+        return read_tool_flags(options.allowed_tools, options.disallowed_tools, names, others=peers)
 
     def withholds(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self.withheld)
@@ -163,13 +124,12 @@ class SessionSetup:
         return {name: value for name, value in limits.items() if name != "providers"}
 
     def describe(self) -> SessionOptions:
-        """Returns what the log keeps of it."""
+        """Returns what the log keeps of it: the options of the run, with what is in force for two of them."""
         mode = self.ceiling.mode
         whole = self.runtime.project.config.budget
+        in_force = {"mode": mode, "max_steps": self.bounds.max_steps}
         return SessionOptions(
-            mode=mode,
-            max_steps=self.bounds.max_steps,
-            dry_run=self.options.dry_run,
+            **{name: getattr(self.options, name) for name in RECORDED} | in_force,
             budget=self.options.max_budget_usd,
             limits=self._describe_limits(),
             rules=self._rules.digest(),
@@ -177,8 +137,22 @@ class SessionSetup:
             catalog=models.catalog_date(),
             person=self.runtime.approver is not None,
             added=self.runtime.project.added,
-            max_tokens=self.options.max_tokens,
             session_budget=whole.amount.describe() if whole else {},
+        )
+
+    def change_lead(self, spec: AgentSpec, model: ModelSpec | None = None) -> AgentSpec:
+        """Returns the orchestrator as this run wants it: its model, its effort and its prompt."""
+        options, model = self.options, model or spec.model
+        if options.effort:
+            model = msgspec.structs.replace(model, params={**model.params, "effort": options.effort})
+        prompt, more = spec.system_prompt, options.append_system_prompt
+        base_prompt, base = spec.base_prompt, spec.base
+        if options.system_prompt is not None:
+            prompt, base_prompt, base = options.system_prompt, False, ""
+        if more and not prompt.endswith(more):  # a resumed session may have it from its last run
+            prompt = f"{prompt}\n\n{more}".strip()
+        return msgspec.structs.replace(
+            spec, model=model, system_prompt=prompt, base_prompt=base_prompt, base=base
         )
 
     async def look_around(self) -> Environment:
@@ -220,12 +194,10 @@ def _name_platform() -> str:
     return f"{system.sysname} {system.machine}"
 
 
-def read_allowance(options: Options) -> Allowance | None:
+def read_allowance(options: RunOptions) -> Allowance | None:
     """Returns what one run may take; raises `invalid_args` for an amount that is none."""
-    said = {"usd": options.max_budget_usd, "tokens": options.max_tokens}
-    given = {unit: value for unit, value in said.items() if value is not None}
     try:
-        return msgspec.convert(given, Allowance) if given else None
+        return msgspec.convert(options.budget, Allowance) if options.budget else None
     except msgspec.ValidationError as failure:
         names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
         raise ConfigError(

@@ -10,14 +10,14 @@ from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
-from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
+from planck.headless.hooks.hooks import Hooked, HookedPermit, HookObjection, Hooks
 from planck.headless.seats import Seats
-from planck.headless.session_setup import Lead, SessionSetup
+from planck.headless.session_setup import SessionSetup
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
 from planck.records.redact import Redactor
-from planck.records.specs import AgentKind, AgentSpec
+from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Reader
 from planck.session.journal import SessionJournal
 from planck.team import by_id
@@ -53,11 +53,12 @@ class SessionWiring:
         place: Environment,
         *,
         roster: Sequence[AgentSpec] = (),
-        lead: Lead | None = None,
+        lead_model: ModelSpec | None = None,
     ) -> None:
         """`roster`: the members that a new session begins with, who know of each other from the start.
 
-        `lead` changes the orchestrator of the log: its provider may be gone, the user may say more.
+        Without a roster the session is resumed: its orchestrator is changed as the options of the run say.
+        `lead_model` replaces the orchestrator's model, whose provider may be gone.
         """
         runtime, options = plan.runtime, plan.options
         self._plan = plan
@@ -65,7 +66,7 @@ class SessionWiring:
         self._roster = tuple(roster)
         self._runtime = runtime
         self._journal = journal
-        self._lead = lead
+        self._lead_model = lead_model
         self._names: dict[str, str] = {}
         self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
@@ -93,12 +94,17 @@ class SessionWiring:
             limits=runtime.project.config.limits,
             build=self.build,
             accounts=plan.accounts,
+            hear_end=self._forget,
         )
-        self.team.hear_end = self._forget
-        wait_s = runtime.project.config.limits.wait_s
-        self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
-        if options.settings.fallback_model:
-            self.seats.fallback = runtime.providers.resolve(options.settings.fallback_model)
+        fallback = options.fallback_model
+        self.seats = Seats(
+            runtime.providers,
+            runtime.peers,
+            Briefing(self.team),
+            scribe,
+            wait_s=runtime.project.config.limits.wait_s,
+            fallback=runtime.providers.resolve(fallback) if fallback else None,
+        )
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -163,8 +169,8 @@ class SessionWiring:
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         """One agent with its tools, its gate and its seat; it writes through one scribe."""
         runtime, plan = self._runtime, self._plan
-        if spec.role == "orchestrator" and self._lead is not None:
-            spec = self._lead.change(spec)
+        if spec.role == "orchestrator" and not self._roster:
+            spec = plan.change_lead(spec, self._lead_model)
         self._names[spec.id] = spec.name
         scribe = Scribe(journal, spec.id)
         tools = ToolSet(self._tools_of(spec), withheld=plan.withheld)
@@ -174,7 +180,13 @@ class SessionWiring:
             base = sys.intern(compose_base(spec, self._others(spec), self._place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
-        gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
+        gate = AgentGate(
+            plan.gate,
+            self._lineage(spec),
+            effective_authority(spec, plan.ceiling),
+            scribe,
+            objection=HookObjection(self.hooks, spec.name),
+        )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)

@@ -37,6 +37,9 @@ RETRYING = "retrying"
 WAITING = "waiting"
 """The same, where the next one has to wait for a time that the server named."""
 
+UNREAD_CALL = "unread_call"
+"""Set in the details where the server could not make out what its own model wrote as a call."""
+
 Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 
 

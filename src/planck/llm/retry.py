@@ -8,8 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from planck.llm.pace import ModelPace
-from planck.llm.provider import RETRYING, WAITING, Item, Provider, ProviderError, Request
-from planck.llm.server_errors import UNREAD_CALL
+from planck.llm.provider import RETRYING, UNREAD_CALL, WAITING, Item, Provider, ProviderError, Request
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind

@@ -7,7 +7,7 @@ from typing import Any
 from planck.http.retry_after import retry_after
 from planck.http.transport import Response, read_all
 from planck.llm.endpoint import Endpoint
-from planck.llm.provider import ProviderError
+from planck.llm.provider import UNREAD_CALL, ProviderError
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.redact import redact
@@ -77,8 +77,6 @@ _NO_MODEL = (
 )
 _BUSY = r"overloaded|server (is )?busy|at capacity|temporarily unavailable"
 _RATE = r"rate.?limit|too many requests|resource.?exhausted"
-UNREAD_CALL = "unread_call"
-"""Set in the details where the server could not make out what its own model wrote as a call."""
 _UNREAD_CALL = (
     r"model produced output that does not match the expected|tool_use_failed"
     r"|(error|failed).{0,20}pars.{0,20}(tool|function).?call"

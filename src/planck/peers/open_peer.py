@@ -9,7 +9,6 @@ from typing import Any
 
 from planck.config.project import Project
 from planck.config.rules import replaceable_rights
-from planck.mcp.client import ServerLaunch, ServerTool, read_server
 from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import Launch, PeerError
@@ -17,6 +16,7 @@ from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
 from planck.peers.kept import KeptListing
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
+from planck.peers.server import ServerLaunch, ServerTool, read_server
 from planck.peers.tokens import TokenFile
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError

@@ -61,7 +61,7 @@ class PeerPlan(msgspec.Struct, frozen=True):
         named = [p for p in every if component in ("", p.component) and name in ("", p.name)]
         if not tool:
             return named
-        from planck.mcp.client import tool_prefix
+        from planck.peers.server import tool_prefix
 
         servers = [p for p in named if isinstance(p, PlannedServer) and tool.startswith(tool_prefix(p.name))]
         return [*servers] or [peer for peer in named if isinstance(peer, PlannedSidecar)]
@@ -96,7 +96,7 @@ def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
 
 def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
     """Returns what the user signed in with at a server; raises where there is none that has an address."""
-    from planck.mcp.client import read_server
+    from planck.peers.server import read_server
     from planck.peers.tokens import TokenFile
 
     planned = plan.select("mcp", name)
@@ -114,7 +114,7 @@ def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
 
 def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
     """Writes it into the user's own configuration; all else in that file stays as it is."""
-    from planck.mcp.client import read_server
+    from planck.peers.server import read_server
 
     checked = {key: value for key, value in entry.items() if value}
     read_server(name, checked, environ)

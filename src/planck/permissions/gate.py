@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -16,13 +16,6 @@ from planck.permissions.policy import (
     close_roots,
     find_trial,
     judge,
-)
-from planck.permissions.question import (
-    ToolChange,
-    ask_for_call,
-    ask_for_tools,
-    cut_preview,
-    hide_keys,
 )
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
@@ -45,6 +38,9 @@ _IN_SESSION = "approved in this session"
 _MAX_ASKED = 5
 """Questions about one call, each because a file changed since the last was put; then the model is told."""
 _NEVER = (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.PERMISSION_DENIED)
+
+if TYPE_CHECKING:
+    from planck.permissions.question import ToolChange
 
 
 class Rules(Protocol):
@@ -106,10 +102,12 @@ class Gate:
         around = self._rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
 
-    async def agree(self, change: ToolChange, scribe: Scribe) -> bool:
+    async def agree(self, change: "ToolChange", scribe: Scribe) -> bool:
         """Whether the user takes what a server now says of its tools; nobody there: no."""
         if self.approvals is None:
             return False
+        from planck.permissions.question import ask_for_tools  # only for a question
+
         question = replace(
             ask_for_tools(self.ids.new(), change),
             session_id=self.approvals.session_id,
@@ -171,18 +169,29 @@ class Objection(Protocol):
 class AgentGate:
     """The gate of one agent: what its executor asks before each call."""
 
-    def __init__(self, gate: Gate, name: str, authority: Authority, scribe: Scribe) -> None:
-        """`name` says who asks, and whom it works for."""
+    def __init__(
+        self,
+        gate: Gate,
+        name: str,
+        authority: Authority,
+        scribe: Scribe,
+        *,
+        rehearsal: Rehearsal | None = None,
+        objection: Objection | None = None,
+        find_ceiling: Callable[[], Mode] | None = None,
+    ) -> None:
+        """`name` says who asks, and whom it works for. `objection` may say no in the user's place.
+
+        `find_ceiling` returns the strictest mode of now, where `authority` is kept from the time of the call.
+        """
         self.agent_id = scribe.agent_id or ""
         self.name = name
         self._gate = gate
         self.authority = authority
-        self.rehearsal: Rehearsal | None = None
+        self.rehearsal = rehearsal
         """Shows the user what a call would do; None: the question shows its arguments alone."""
-        self.objection: Objection | None = None
-        """Who may say no in the user's place."""
-        self.find_ceiling: Callable[[], Mode] | None = None
-        """Returns the strictest mode of now, where `authority` is kept from the time of the call."""
+        self._objection = objection
+        self._find_ceiling = find_ceiling
         self.rights: Confinement | None = None
         """Of a process that has them already: a yes to one of its calls adds nothing to them."""
         self._scribe = scribe
@@ -234,7 +243,7 @@ class AgentGate:
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        if self.objection and (why := await self.objection.object(tool, call.args, ctx)):
+        if self._objection and (why := await self._objection.object(tool, call.args, ctx)):
             return await self._deny(ctx, tool, why, verdict)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
@@ -260,12 +269,14 @@ class AgentGate:
     def _judge_again(self, call: Call) -> Verdict:
         """By the mode and the rules of now: both may have been narrowed while the question was open."""
         authority = self.authority
-        if self.find_ceiling:
-            authority = replace(authority, mode=stricter(authority.mode, self.find_ceiling()))
+        if self._find_ceiling:
+            authority = replace(authority, mode=stricter(authority.mode, self._find_ceiling()))
         return self._gate.judge_again(self.agent_id, authority, call.tool, call.args)
 
     async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> tuple[Question, Confinement]:
         """Returns the question, in the log with what the call would do, and the rights of a yes."""
+        from planck.permissions.question import ask_for_call, cut_preview, hide_keys  # only for a question
+
         tool, args, ctx = call.tool, call.args, call.ctx
         dry = replace(ctx, confinement=verdict.confinement)
         if tool.basis:

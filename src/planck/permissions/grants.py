@@ -16,6 +16,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
 from planck.shell.plain import segments
+from planck.shell.programs import UNKNOWN, Program, find_program
 from planck.toolkit.tool import Effect, Tool
 
 ANY = "*"
@@ -60,7 +61,7 @@ def suggest_wider(rule: Rule) -> str:
     words = _read_words(rule.command)
     if not words:
         return ""
-    kept = words[:2] if _family(words[0]) in _SUBCOMMANDS else words[:1]
+    kept = words[:2] if _find_row(words[0]).verbs else words[:1]
     wider = f"{shlex.join(kept)} {ANY}"
     return "" if _refuse_star(kept) else f"{rule.tool} {wider}"
 
@@ -108,15 +109,16 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     """Why no `*` may follow these words; empty: it may."""
     program = words[0]
     family = _family(program)
-    if family in _NEVER:
+    known = _find_row(program)
+    if family in _NEVER or known.runs_anything:
         return f"no {ANY} for {program!r}, which could then do anything; allow the exact command"
-    if family not in _SUBCOMMANDS:
+    if not known.verbs:
         return ""
     if len(words) < 2 or words[1].startswith("-"):
         return (
             f"no {ANY} right behind {program!r}: say what it is to do first, as in `{program} status {ANY}`"
         )
-    if words[1] in _SUBCOMMANDS[family]:
+    if words[1] in known.verbs:
         return f"no {ANY} for `{program} {words[1]}`: it can start any program; allow the exact command"
     return ""
 
@@ -131,57 +133,30 @@ def _refuse_free_star(question: Question, outside: bool) -> str:
     )
 
 
+def _find_row(program: str) -> Program:
+    found = find_program(program.rpartition("/")[2])
+    return find_program(_family(program)) if found is UNKNOWN else found
+
+
 def _family(program: str) -> str:
     """`/usr/bin/python3.11` is python: what a name says without its folder, version and ending."""
     name = program.rpartition("/")[2].lower().removesuffix(".exe")
     return re.sub(r"[-_.]?\d[\d.]*$", "", name) or name
 
 
-def _names(*lines: str) -> frozenset[str]:
-    return frozenset(name for line in lines for name in line.split())
-
-
-_NEVER = _names(
-    # shells, and what evaluates text
-    "sh bash dash zsh ksh mksh fish csh tcsh ash rbash pwsh powershell nu elvish xonsh busybox toybox cmd",
-    "eval exec source . command builtin trap alias",
-    # interpreters, editors, debuggers and clients that have a shell of their own
-    "python pypy ipython perl ruby irb erb node nodejs deno bun php lua luajit tclsh wish expect awk gawk",
-    "mawk nawk sed ed ex vi vim nvim view emacs less more man r rscript julia java jshell scala",
-    "groovy kotlin dotnet",
-    "erl elixir iex ghci runghc osascript gdb lldb sqlite psql mysql mariadb mongosh redis-cli",
-    "make gmake rake",
-    # more rights, other machines, other places
-    "sudo doas su runuser pkexec setpriv capsh chroot unshare nsenter systemd-run bwrap firejail",
-    "ssh scp sftp",
-    "sshpass mosh telnet nc ncat netcat socat curl wget aria2c ftp lftp http https rsync rclone",
-    "docker podman nerdctl kubectl helm ansible ansible-playbook terraform vagrant",
-    # what starts other programs
-    "env xargs find fd fdfind parallel nohup nice ionice chrt taskset timeout time stdbuf",
-    "setsid script watch",
-    "strace ltrace entr flock setarch unbuffer rlwrap tmux screen at batch crontab npx bunx pnpx uvx pipx",
+_NEVER = frozenset(
+    # what starts others only by some of its words, and yet by many
+    {"find", "fd", "fdfind", "tar", "zip", "cpio", "man", "more", "view", "pipx", "rake", "ipython", "dotnet"}
+    # other machines, other places
+    | {"scp", "sftp", "sshpass", "telnet", "nc", "ncat", "netcat", "curl", "wget", "aria2c", "ftp", "lftp"}
+    | {"http", "https", "rsync", "rclone", "docker", "podman", "nerdctl", "kubectl", "helm"}
+    | {"ansible-playbook", "terraform", "vagrant", "capsh"}
     # what is gone afterwards, or is no longer what it was
-    "rm rmdir unlink shred dd mkfs wipefs fdisk parted truncate mv cp ln install tee tar zip",
-    "cpio chmod chown",
-    "chgrp chattr setfacl kill pkill killall systemctl service shutdown reboot halt mount umount",
+    | {"rm", "rmdir", "unlink", "shred", "dd", "mkfs", "wipefs", "fdisk", "parted", "truncate", "mv", "cp"}
+    | {"ln", "install", "tee", "chmod", "chown", "chgrp", "chattr", "setfacl", "kill", "pkill", "killall"}
+    | {"systemctl", "service", "shutdown", "reboot", "halt", "mount", "umount"}
+    # `R` and `Rscript`, where file names have no case
+    | {"r", "rscript"}
 )
-"""Families of programs; what the user writes into a file by hand is the user's own."""
-
-_STARTERS = _names("run run-script exec x dlx create tool generate config alias extension shell")
-_SUBCOMMANDS = {
-    **dict.fromkeys(
-        _names(
-            "hg svn jj cargo rustup npm pnpm yarn go pip uv poetry hatch pdm conda mamba",
-            "gem bundle composer",
-            "apt apt-get dnf yum brew pacman snap nix gh glab aws gcloud az",
-        ),
-        _STARTERS,
-    ),
-    "git": _STARTERS
-    | _names(
-        "submodule bisect rebase filter-branch difftool mergetool grep archive clone fetch",
-        "pull push ls-remote",
-        "remote send-email hook worktree daemon upload-pack receive-pack",
-    ),
-}
-"""Programs whose first word says what they do, with those words that make them start any other program."""
+"""Families of programs besides those that run anything; what the user writes into a file by hand is the
+user's own."""

@@ -7,27 +7,9 @@ from fnmatch import fnmatchcase
 
 from planck.shell.launch import basename, find_launches, is_evaluated, runs_language
 from planck.shell.plain import Segment, segments, sets_variables
+from planck.shell.programs import find_program
 from planck.shell.words import EXPANDED, Word
 
-_VALUED = {
-    "git": frozenset(
-        {
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--exec-path",
-            "--config-env",
-            "--attr-source",
-        }
-    ),
-    "docker": frozenset({"-H", "--host", "-c", "--context", "-l", "--log-level", "--config"}),
-    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s"}),
-    "npm": frozenset({"--prefix", "-C", "-w", "--workspace"}),
-    "cargo": frozenset({"-C", "--config", "--color", "-Z"}),
-}
-"""Options before a program's own command whose value is the next word."""
 _SHORT = re.compile(r"-[A-Za-z]+")
 
 
@@ -91,7 +73,7 @@ def _names(wanted: str, program: Word) -> bool:
 def _compare_rest(words: Sequence[str], command: Segment) -> Match:
     """Compares what follows the program: a rule's words in their order, its options wherever they stand."""
     given = command[1:]
-    valued = _VALUED.get(basename(command[0]), frozenset())
+    valued = find_program(basename(command[0])).valued
     result, i = Match.YES, 0
     for wanted in words[1:]:
         if wanted[:1] == "-":

@@ -11,7 +11,7 @@ import msgspec
 from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.messages import AssistantMessage, Image, Message
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Usage
 
 
@@ -37,9 +37,25 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """The typed view of one event type's `data`."""
+    """The typed view of one event type's `data`; a type sets those of the traits below that it has."""
 
     type: ClassVar[str]
+    delta: ClassVar[bool] = False
+    """It passes, and is never stored."""
+    behind_checkpoint: ClassVar[bool] = False
+    """A later `compacted` stands for it: not needed to go on, so a long log costs its active window."""
+    repeats: ClassVar[bool] = False
+    """It says again what events before it said: a search passes over it."""
+    skeleton: ClassVar[bool] = False
+    """Without it the rest can't be understood: an export keeps it when it leaves out older events."""
+    unseen: ClassVar[tuple[str, ...]] = ()
+    """Fields that no page shows: whole files and histories."""
+    plain: ClassVar[bool] = False
+    """It has neither arguments nor outputs of a call in it, which the owner of a session may want to hide."""
+    names_paths: ClassVar[bool] = False
+    """It names paths as such."""
+    noted: ClassVar[bool] = False
+    """The page says it in a line of its own, `note.TYPE` in page/i18n."""
 
 
 class Kind(StrEnum):
@@ -79,34 +95,11 @@ class RequestKey(msgspec.Struct, frozen=True):
     """Of what it asked for: the same key with another one is a mistake."""
 
 
-class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What holds for a session while one process runs it: with it, what was decided can be decided again."""
-
-    mode: str
-    max_steps: int
-    dry_run: bool
-    budget: float | None
-    """In USD, of this run."""
-    limits: dict[str, Any]
-    """By their names in the configuration; a map, because other versions know other limits."""
-    rules: str
-    """Digest of the rules in force, in their order."""
-    sandbox: str
-    """What confines its commands, as installed: that it really does is tried before the first of them."""
-    catalog: str
-    """The day of the snapshot that windows and prices come from."""
-    person: bool | None = None
-    """Whether somebody could be asked; not known of older logs."""
-    added: tuple[str, ...] = ()
-    """Folders beside the workspace that its agents may work in."""
-    max_tokens: int | None = None
-    """What this run may read and write; None: nothing was said."""
-    session_budget: dict[str, float] = {}
-    """By unit, what the configuration gives the session over all its runs."""
-
-
 class SessionStarted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "session_started"
+    skeleton = True
+    plain = True
+    names_paths = True
     id: str
     name: str
     workspace: str
@@ -119,6 +112,9 @@ class SessionStarted(View, frozen=True, kw_only=True):
 
 class SessionResumed(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "session_resumed"
+    plain = True
+    names_paths = True
+    noted = True
     version: str
     interrupted: tuple[str, ...] = ()
     """Ids of the tool calls that were in flight."""
@@ -127,6 +123,10 @@ class SessionResumed(View, frozen=True, kw_only=True):
 
 class AgentStarted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "agent_started"
+    skeleton = True
+    plain = True
+    names_paths = True
+    noted = True
     agent: AgentSpec
     call_id: str | None = None
     """The call that spawned it; absent for those the session began with."""
@@ -134,6 +134,9 @@ class AgentStarted(View, frozen=True, kw_only=True):
 
 class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "agent_ended"
+    skeleton = True
+    plain = True
+    noted = True
     status: Literal["destroyed", "failed"]
     reason: str
 
@@ -145,6 +148,7 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """One message between agents, or from the user."""
 
     type: ClassVar[str] = "message"
+    plain = True
     id: str
     kind: Kind
     sender: str
@@ -169,6 +173,7 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
 
 class Delivery(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "delivery"
+    plain = True
     ids: tuple[str, ...]
     state: Literal["delivered", "answered", "expired", "dead"]
     call_id: str | None = None
@@ -179,6 +184,7 @@ class Wait(View, frozen=True, kw_only=True):
     """This agent waits for another; the end of the call that waits ends it."""
 
     type: ClassVar[str] = "wait"
+    plain = True
     on: str
     message_id: str
     deadline: str
@@ -193,6 +199,9 @@ class Control(View, frozen=True, kw_only=True):
     """
 
     type: ClassVar[str] = "control"
+    behind_checkpoint = True
+    plain = True
+    noted = True
     action: Literal["interrupt", "destroy", "halt"]
     """`halt`: every turn ends and none begins until somebody prompts again or resumes the session."""
     target: str
@@ -204,6 +213,7 @@ class Control(View, frozen=True, kw_only=True):
 
 class TurnStart(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "turn_start"
+    plain = True
     kind: Kind
     message_id: str
     system: str = ""
@@ -214,11 +224,15 @@ class TurnStart(View, frozen=True, kw_only=True):
 
 class AssistantSaid(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "assistant_message"
+    behind_checkpoint = True
+    names_paths = True
     message: AssistantMessage
 
 
 class ToolStart(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tool_start"
+    behind_checkpoint = True
+    names_paths = True
     id: str
     name: str
     args: Any
@@ -235,6 +249,7 @@ class ErrorData(msgspec.Struct, frozen=True):
 
 class ToolEnd(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tool_end"
+    behind_checkpoint = True
     id: str
     name: str
     ok: bool
@@ -254,6 +269,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "usage"
+    behind_checkpoint = True
+    plain = True
     model: str
     usage: Usage
     cost_usd: float | None = None
@@ -268,6 +285,7 @@ class BudgetSpent(View, frozen=True, kw_only=True):
     """Where something limits the work: what an account has, after each answer and when that changes."""
 
     type: ClassVar[str] = "budget"
+    plain = True
     limit_usd: float | None = None
     """Of the whole run, where it has a limit in USD."""
     spent_usd: float | None = None
@@ -287,6 +305,8 @@ class BudgetSpent(View, frozen=True, kw_only=True):
 
 class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "turn_end"
+    repeats = True
+    plain = True
     status: TurnStatus
     text: str
     usage: Usage
@@ -296,6 +316,7 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """A call waits for somebody's answer."""
 
     type: ClassVar[str] = "permission_request"
+    behind_checkpoint = True
     id: str
     call_id: str = ""
     tool: str = ""
@@ -322,6 +343,7 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     """Recorded where a call was denied, asked about, or allowed by more than the mode."""
 
     type: ClassVar[str] = "permission_decision"
+    behind_checkpoint = True
     call_id: str
     tool: str
     decision: Literal["allow", "deny"]
@@ -342,6 +364,9 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
     type: ClassVar[str] = "file_changed"
+    unseen = ("before", "keys")
+    plain = True
+    names_paths = True
     call_id: str
     path: str
     """Relative to the workspace."""
@@ -364,6 +389,11 @@ class Compacted(View, frozen=True, kw_only=True):
     """From here on the agent's history is these messages: nothing before this event is needed to go on."""
 
     type: ClassVar[str] = "compacted"
+    behind_checkpoint = True
+    repeats = True
+    unseen = ("messages", "summary")
+    plain = True
+    noted = True
     messages: tuple[Message, ...]
     turn_at: int
     """Where the messages of the turn at hand begin."""
@@ -384,6 +414,9 @@ class Rewound(View, frozen=True, kw_only=True):
     """The agent's history is again what it was after event `to`; the events in between stay in the log."""
 
     type: ClassVar[str] = "rewound"
+    repeats = True
+    unseen = ("messages",)
+    plain = True
     to: int
     messages: tuple[Message, ...]
 
@@ -392,6 +425,9 @@ class Forked(View, frozen=True, kw_only=True):
     """This log began as a copy of another one's first `at` events."""
 
     type: ClassVar[str] = "forked"
+    skeleton = True
+    plain = True
+    noted = True
     session_id: str
     at: int
     request: RequestKey | None = None
@@ -401,6 +437,9 @@ class ModeChanged(View, frozen=True, kw_only=True):
     """The user gave the session another permission mode."""
 
     type: ClassVar[str] = "mode_changed"
+    skeleton = True
+    plain = True
+    noted = True
     mode: str
     before: str
 
@@ -409,6 +448,9 @@ class Renamed(View, frozen=True, kw_only=True):
     """The session has another name from here on; its id stays."""
 
     type: ClassVar[str] = "renamed"
+    skeleton = True
+    plain = True
+    noted = True
     name: str
 
 
@@ -416,17 +458,22 @@ class Snapshot(View, frozen=True, kw_only=True):
     """All that lay in the workspace is on record: in its own repository, under a ref of the session's."""
 
     type: ClassVar[str] = "snapshot"
+    plain = True
     ref: str
     commit: str
 
 
 class ModelChanged(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "model_changed"
+    skeleton = True
+    plain = True
+    noted = True
     model: ModelSpec
 
 
 class ToolsChanged(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tools_changed"
+    plain = True
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     tools: str = ""
@@ -435,6 +482,8 @@ class ToolsChanged(View, frozen=True, kw_only=True):
 
 class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "error"
+    behind_checkpoint = True
+    noted = True
     kind: str
     message: str
     details: dict[str, Any] = {}
@@ -442,16 +491,19 @@ class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
 
 class TextDelta(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "text_delta"
+    delta = True
     text: str
 
 
 class ThinkingDelta(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "thinking_delta"
+    delta = True
     text: str
 
 
 class ToolProgress(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tool_progress"
+    delta = True
     id: str
     text: str
 
@@ -460,6 +512,7 @@ class UsageDelta(View, frozen=True, kw_only=True):
     """What the server has counted of the call in flight so far; the `usage` fact at its end is what holds."""
 
     type: ClassVar[str] = "usage_delta"
+    delta = True
     usage: Usage
 
 
@@ -467,26 +520,33 @@ class Compacting(View, frozen=True, kw_only=True):
     """The history is being made to fit; `compacted` follows, or an error."""
 
     type: ClassVar[str] = "compacting"
+    delta = True
     tokens: int
     window: int
 
 
 class Status(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "status"
+    delta = True
     component: str
     state: str
     name: str = ""
     detail: str = ""
 
 
-DELTAS: frozenset[str] = frozenset(
-    {"text_delta", "thinking_delta", "tool_progress", "usage_delta", "compacting", "status"}
-)
+VIEWS: dict[str, type[View]] = {view.type: view for view in View.__subclasses__()}
+
+
+def list_types(trait: str) -> frozenset[str]:
+    """Returns the types of which a trait holds."""
+    return frozenset(type for type, view in VIEWS.items() if getattr(view, trait))
+
+
+DELTAS = list_types("delta")
 
 decode_event = msgspec.json.Decoder(Event).decode
 """Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
 
-_VIEWS = {view.type: view for view in View.__subclasses__()}
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}
 """Made by the first event of each type: all of them at once take milliseconds of every start."""
 
@@ -494,8 +554,8 @@ _decoders: dict[str, msgspec.json.Decoder[View]] = {}
 def view(event: Event) -> View | None:
     """The typed data, or None for a type or a shape that this version does not know."""
     decoder = _decoders.get(event.type)
-    if decoder is None and event.type in _VIEWS:
-        decoder = _decoders[event.type] = msgspec.json.Decoder(_VIEWS[event.type])
+    if decoder is None and event.type in VIEWS:
+        decoder = _decoders[event.type] = msgspec.json.Decoder(VIEWS[event.type])
     try:
         return decoder.decode(event.data) if decoder else None
     except (ValueError, RecursionError):  # no UTF-8 and too deep included: not what we write, but on disk

@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from planck.records.amounts import UNITS, Allowance, count_micro
 from planck.records.events import (
+    AgentEnded,
     AgentStarted,
     BudgetSpent,
     Event,
@@ -32,7 +33,7 @@ class Ledger:
     """Takes in the events that matter, in their order; `usage` is what is paid, all else says by whom."""
 
     TYPES = frozenset(
-        {UsageSpent.type, BudgetSpent.type, AgentStarted.type, ModelChanged.type, "agent_ended"}
+        {UsageSpent.type, BudgetSpent.type, AgentStarted.type, ModelChanged.type, AgentEnded.type}
     )
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -62,7 +63,7 @@ class Ledger:
                 self._note(fact)
             case ModelChanged(model=model):
                 self.models[agent_id] = model.label
-            case _ if event.type == "agent_ended" and agent_id in self.accounts:
+            case _ if event.type == AgentEnded.type and agent_id in self.accounts:
                 self.accounts[agent_id].open = False
 
     def sum_up(self, account: str) -> list[int]:

@@ -161,3 +161,83 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, ProviderLimits],
         Meta(description="how often a provider is asked, by its name in `providers`; your own file only"),
     ] = {}
+
+
+_Word = Annotated[str, Meta(max_length=256)]
+
+
+class SharedOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Options that every door takes: `planck run`, the library, a server and a pool.
+
+    The bodies of `POST /sessions` and `POST /submissions` extend it.
+    """
+
+    team: _Word = ""
+    model: _Word = ""
+    name: _Word = ""
+    mode: str | None = None
+    max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+
+
+class RunOptions(SharedOptions, frozen=True, kw_only=True):
+    """What one run of a session is told, beside the configuration; a default leaves it to the configuration.
+
+    `team`, `name` and `agent` are for a new session. What the log keeps of it: `SessionOptions`.
+    """
+
+    dry_run: bool = False
+    agent: str = ""
+    """The agent file that the orchestrator is made of."""
+    system_prompt: str | None = None
+    """Replaces the base prompt."""
+    append_system_prompt: str = ""
+    effort: str = ""
+    fallback_model: str = ""
+    """Who answers when an agent's own model can't."""
+    allowed_tools: tuple[str, ...] = ()
+    """`edit`, `Bash(git log:*)`: what is run without a question."""
+    disallowed_tools: tuple[str, ...] = ()
+    """A name alone: no agent has the tool. With a pattern: such a call is denied."""
+
+    @property
+    def budget(self) -> dict[str, float]:
+        """What the run may take, by the units of an `Allowance`."""
+        said = {"usd": self.max_budget_usd, "tokens": self.max_tokens}
+        return {unit: value for unit, value in said.items() if value is not None}
+
+    def add(self, **said: Any) -> "RunOptions":
+        """Returns them with what is said besides; None, False and an empty text say nothing."""
+        given = {name: one for name, one in said.items() if one is not False and one not in (None, "")}
+        return msgspec.structs.replace(self, **given)
+
+
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What holds for a session while one process runs it: with it, what was decided can be decided again."""
+
+    mode: str
+    max_steps: int
+    dry_run: bool
+    budget: float | None
+    """In USD, of this run."""
+    limits: dict[str, Any]
+    """By their names in the configuration; a map, because other versions know other limits."""
+    rules: str
+    """Digest of the rules in force, in their order."""
+    sandbox: str
+    """What confines its commands, as installed: that it really does is tried before the first of them."""
+    catalog: str
+    """The day of the snapshot that windows and prices come from."""
+    person: bool | None = None
+    """Whether somebody could be asked; not known of older logs."""
+    added: tuple[str, ...] = ()
+    """Folders beside the workspace that its agents may work in."""
+    max_tokens: int | None = None
+    """What this run may read and write; None: nothing was said."""
+    session_budget: dict[str, float] = {}
+    """By unit, what the configuration gives the session over all its runs."""
+
+
+RECORDED = tuple(name for name in SessionOptions.__struct_fields__ if name in RunOptions.__struct_fields__)
+"""Options that the log keeps under their own name, and that hold again when a server opens the session."""

@@ -7,13 +7,27 @@ from typing import Protocol
 
 import msgspec
 
-from planck.records.events import Event, Status, TextDelta, ThinkingDelta, ToolEnd, ToolProgress, View, view
+from planck.records.events import (
+    AgentEnded,
+    AssistantSaid,
+    Compacted,
+    Event,
+    Status,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    View,
+    view,
+)
 
 TAIL = 64 * 1024
 """Bytes that are kept of each text, from its end."""
 
-_ENDS_OF_ALL = frozenset({"turn_start", "turn_end", "agent_ended"})
-_ENDS_OF_ANSWER = frozenset({"assistant_message", "compacted"})
+_ENDS_OF_ALL = frozenset({TurnStart.type, TurnEnd.type, AgentEnded.type})
+_ENDS_OF_ANSWER = frozenset({AssistantSaid.type, Compacted.type})
 
 
 class Reader(Protocol):

@@ -4,13 +4,24 @@ from collections.abc import Iterator
 
 import msgspec
 
-from planck.records.events import Event, TextDelta, ThinkingDelta, ToolEnd, ToolProgress, View, view
+from planck.records.events import (
+    AgentEnded,
+    AssistantSaid,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolProgress,
+    TurnEnd,
+    View,
+    view,
+)
 from planck.records.redact import Redactor
 from planck.toolkit.journal import Entry
 
 PIECES = TextDelta, ThinkingDelta, ToolProgress
 
-_ENDS_OF_ALL = frozenset({"turn_end", "agent_ended"})
+_ENDS_OF_ALL = frozenset({TurnEnd.type, AgentEnded.type})
 
 
 class DeltaRedaction:
@@ -50,7 +61,7 @@ class DeltaRedaction:
         if event.type in _ENDS_OF_ALL:
             for agent_id, stream in [key for key in self._held if key[0] == event.agent_id]:
                 yield from self._release(agent_id, stream)
-        elif event.type == "assistant_message":
+        elif event.type == AssistantSaid.type:
             yield from self._release(event.agent_id)
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
             yield from self._release(event.agent_id, ended.id)

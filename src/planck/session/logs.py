@@ -20,7 +20,6 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.store.memory import MemoryStore
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
 from planck.store.threads import run_blocking
@@ -131,6 +130,8 @@ class SessionLogs:
     async def create_in_memory(self, id: str, wanted: str) -> AsyncGenerator[SessionLog, None]:
         choose = partial(self._library.choose_name, wanted, self._ids)
         name = choose() if self._library.indexed else await run_blocking(choose)
+        from planck.store.memory import MemoryStore  # only without a file
+
         yield self._wrap(MemoryStore(), id, name)
 
     async def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:

@@ -9,20 +9,23 @@ from msgspec.structs import replace
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
+    Compacted,
     ErrorEvent,
     Event,
+    FileChanged,
     ModeChanged,
     Rewound,
-    SessionOptions,
     SessionResumed,
     SessionStarted,
     ToolEnd,
     ToolStart,
     View,
+    list_types,
     view,
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import SessionOptions
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, Store, StoreError
 from planck.team.team import Team
@@ -109,11 +112,7 @@ def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
     return {id: Rewound(to=to, messages=tuple(history.balanced)) for id, history in then.items()}
 
 
-_BEHIND_A_CHECKPOINT = frozenset(
-    {"assistant_message", "tool_start", "tool_end", "usage", "permission_request"}
-    | {"permission_decision", "compacted", "error", "control"}
-)
-"""What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
+_BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 
 
 def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None, "Ledger"]:
@@ -131,10 +130,10 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
         if agent_id is None:
             options = _follow_options(options, event)
             continue
-        if type == "file_changed":  # whole files, which only an undo needs
+        if type == FileChanged.type:  # whole files, which only an undo needs
             continue
         events = active[agent_id]
-        if type == "compacted":
+        if type == Compacted.type:
             settled[agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
             events.clear()
         events.append(event)

@@ -5,6 +5,7 @@ from collections.abc import Set
 from itertools import dropwhile
 
 from planck.shell.launch import basename
+from planck.shell.programs import find_program
 from planck.shell.script import Command, Script
 from planck.shell.words import Word
 
@@ -15,15 +16,10 @@ _COPIERS = frozenset({"tee", "cp", "mv", "ln", "install", "dd", "split", "sort",
 _EVERY_FILE = "*"
 
 
-DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
-_ASSIGNING = DECLARING | {"env", "sudo", "doas"}
-"""Commands whose arguments are assignments too."""
-
-
 def find_assignments(command: Command) -> list[Word]:
     """Returns the words of a command that set variables."""
     words = unwrap(command)
-    count = len(command) if words and basename(words[0]) in _ASSIGNING else len(command) - len(words)
+    count = len(command) if words and find_program(basename(words[0])).assigns else len(command) - len(words)
     return [word for word in command[:count] if ASSIGNMENT.match(word.text)]
 
 

@@ -10,7 +10,6 @@ from itertools import pairwise, takewhile
 
 from planck.shell.flows import (
     ASSIGNMENT,
-    DECLARING,
     POSITIONAL,
     Written,
     find_assignments,
@@ -19,10 +18,10 @@ from planck.shell.flows import (
     skip_assignments,
     unwrap,
 )
-from planck.shell.interpreters import find_program, is_interpreter, starts_what_it_reads
+from planck.shell.interpreters import find_evaluated, is_interpreter, starts_what_it_reads
 from planck.shell.launch import basename, find_launches, find_marks, read_option, stores
+from planck.shell.programs import Builtin, find_program
 from planck.shell.script import Command, Script, Slot, find_names, read
-from planck.shell.starters import SCRIPT_OPTIONS, SHELLS
 from planck.shell.words import EXPANDED, VALUE, Quote, ShellError, Word
 
 RUN_A_PROGRAM = "nice -n 0 -- "
@@ -30,13 +29,9 @@ RUN_A_PROGRAM = "nice -n 0 -- "
 _END_OF_OPTIONS = "-- "
 _WAY_OUT = "put it in a script, which gets the value as an argument"
 
-_SCRIPTED = frozenset({"eval", "trap", "source", ".", "alias"})
-_EVALUATING = _SCRIPTED | frozenset(
-    {"let", "complete", "compgen", "bind", "fc", "unset", "read", "mapfile", "readarray", "getopts", "wait"}
-    | {"enable", "shopt", "jobs", "hash", "history", "compopt", "unalias"}
-)
-_NAMED_PLAINLY = SHELLS | _EVALUATING | DECLARING | {"exec", "command", "builtin", "printf", "test", "["}
-_MORE_OPTIONS = {"make": ("--eval", "-E"), "gmake": ("--eval", "-E"), "git": ("-c",)}
+_EVALUATING = (Builtin.SCRIPT, Builtin.WORDS)
+_NAMED_PLAINLY = frozenset({"exec", "command", "builtin", "printf", "test", "["})
+"""What must not be only the default of a variable, besides shells and what evaluates words."""
 _EVALUATED_NAMES = frozenset(
     {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "IFS", "SHELLOPTS", "BASHOPTS"}
     | {"RANDOM", "SRANDOM", "OPTIND", "HISTCMD", "BASHPID", "SECONDS", "EPOCHSECONDS", "LINENO"}
@@ -48,22 +43,6 @@ _EVALUATED_NAMES = frozenset(
     | {"GNUMAKEFLAGS", "RUSTC_WRAPPER", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "TAR_OPTIONS", "RSYNC_RSH"}
 )
 """Variables that a shell or a program evaluates, or that are integers: bash evaluates what is assigned."""
-_HARMLESS = frozenset(
-    {"grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "ls", "cat", "which", "man", "test", "[", "type"}
-)
-"""Commands that run nothing: `bash` is a mere word among their arguments."""
-_RESHELLING = frozenset(
-    {"ssh", "rsh", "mosh", "su", "runuser", "sg", "watch", "script", "parallel", "at", "batch", "tmux"}
-    | {"screen", "crontab", "expect", "hyperfine", "socat"}
-)
-"""Programs that hand their words, or their input, to a shell."""
-_MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
-_FILES = {
-    **dict.fromkeys(("make", "gmake"), _MAKEFILES),
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("package.json", ".npmrc")),
-    "git": (".gitconfig",),
-}
-"""Programs that take commands from files which they find by themselves."""
 _FED = -1
 """`Word.at` of what xargs reads: as many words as it likes."""
 
@@ -134,17 +113,17 @@ class _Check:
         """A variable is split into words, the first of which would be a command; a placeholder is one."""
         if name.names & self.carriers:
             raise ShellError(f"a variable that carries a value can't name a command; {_WAY_OUT}")
-        if any(Word(text).text.rpartition("/")[2] in _NAMED_PLAINLY for text in name.defaults):
+        if any(_is_named_plainly(text.rpartition("/")[2]) for text in name.defaults):
             raise ShellError("a shell that is only the default of a variable: write its name plainly")
 
     def check_words(self, words: list[Word], place: int, command: Command) -> None:
         """Checks a command, and those that it starts."""
         self._check_builtin(words)
         self._check_program(words, place, command)
-        if basename(words[0]) not in _HARMLESS:
+        if not find_program(basename(words[0])).is_data:
             named = -1  # what a script of `sh -c` calls itself, as in `sh -c '...' sh {{x}}`
             for i, word in enumerate(words):
-                sure = basename(word) in SHELLS or bool(word.names & {"SHELL", "BASH"})
+                sure = _is_shell(word) or bool(word.names & {"SHELL", "BASH"})
                 if (sure and i != named) or (i == 0 and _is_unknown(word)):
                     left = self._check_shell(words[i + 1 :], sure, place, command)
                     named = len(words) - left + 1 if left else named
@@ -153,10 +132,10 @@ class _Check:
                 ):
                     self._check_interpreter(words[i:], place, command)
         for launch in find_launches(tuple(words)):
-            given = words[launch.at : launch.at + 1] if basename(words[0]) in SHELLS else words[launch.at :]
+            given = words[launch.at : launch.at + 1] if _is_shell(words[0]) else words[launch.at :]
             if launch.unknown and not all(self.is_text(word) for word in given):
                 raise ShellError(f"a value can't come to what {words[0].text!r} runs; {_WAY_OUT}")
-            if launch.script is not None and basename(words[0]) not in SHELLS:
+            if launch.script is not None and not _is_shell(words[0]):
                 self._check_inner(launch.script, [])
             if launch.words and launch.words[0].at == _FED and launch.words[0].text == VALUE:
                 raise ShellError("what xargs reads can't name a program; name it plainly")
@@ -172,16 +151,17 @@ class _Check:
 
     def _check_builtin(self, words: list[Word]) -> None:
         name, rest = words[0].text, words[1:]
-        if name in _SCRIPTED and not all(self.is_text(word) for word in rest):
+        builtin = find_program(name).builtin
+        if builtin is Builtin.SCRIPT and not all(self.is_text(word) for word in rest):
             raise ShellError(f"a value can't come to {name!r}, which evaluates it; {_WAY_OUT}")
         if not any(self.is_tainted(word) for word in rest):
             return
         before = [word.text for word in takewhile(lambda word: not self.is_tainted(word), rest)]
-        if name in _EVALUATING or (name == "set" and "--" not in before):
+        if builtin in _EVALUATING or (name == "set" and "--" not in before):
             raise ShellError(f"a value can't be an argument of {name!r}, which evaluates it; {_WAY_OUT}")
-        if basename(words[0]) in _RESHELLING:
+        if find_program(basename(words[0])).reshells:
             raise ShellError(f"a value can't be an argument of {name!r}, which hands it to another shell")
-        if name in DECLARING:
+        if builtin is Builtin.DECLARES:
             self._check_declaration(words)
         elif name in {"test", "["}:
             self._check_test(rest)
@@ -219,8 +199,9 @@ class _Check:
     def _check_program(self, words: list[Word], place: int, command: Command) -> None:
         """Checks what programs other than shells evaluate: their texts, files and input."""
         name = basename(words[0])
+        program = find_program(name)
         for i, word in enumerate(words[1:], 1):
-            for option in (*SCRIPT_OPTIONS.get(name, ()), *_MORE_OPTIONS.get(name, ())):
+            for option in (*program.scripts, *program.evaluated):
                 glued = read_option(word.text, option)
                 if glued is None:
                     continue
@@ -229,7 +210,7 @@ class _Check:
                     raise ShellError(f"a value can't come to {option} of {name!r}, which runs it; {_WAY_OUT}")
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
             raise ShellError("a value can't stand where 'env' takes options or a program")
-        if name in _RESHELLING and self.feeds and not self._reads_own_input(command):
+        if program.reshells and self.feeds and not self._reads_own_input(command):
             raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
         if name in {"source", "."} and words[1:]:
             self._check_file(words[1], place, command)
@@ -241,9 +222,10 @@ class _Check:
 
     def _check_files(self, name: str, words: list[Word], place: int, command: Command) -> None:
         """Checks the files that a program takes commands from: by its habit, or by its words."""
-        usual = [Word(file) for file in _FILES.get(name, ())]
+        program = find_program(name)
+        usual = [Word(file) for file in program.files]
         named = [Word(re.sub("^-f|^.*=", "", word.text)) for word in words[1:] if word.known]
-        if name in _FILES or name in _RESHELLING:
+        if program.files or program.reshells:
             for file in (*usual, *named):
                 if self.written.has(file, place):
                     raise ShellError(f"{name!r} may read a file that the template writes; {_WAY_OUT}")
@@ -252,7 +234,7 @@ class _Check:
             raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
 
     def _check_interpreter(self, words: list[Word], place: int, command: Command) -> None:
-        program = find_program(words, self.is_tainted)
+        program = find_evaluated(words, self.is_tainted)
         name = basename(words[0])
         for text in program.texts:
             if not self.is_text(text) or "{}" in text.text:
@@ -295,7 +277,7 @@ class _Check:
     def _check_replaced(self, options: list[Word], inner: list[Word]) -> None:
         """`xargs -I% sh -c 'echo %'`: what is read is put into the script."""
         marks = find_marks(tuple(options))
-        evaluates = basename(inner[0]) in SHELLS or is_interpreter(inner[0])
+        evaluates = _is_shell(inner[0]) or is_interpreter(inner[0])
         if evaluates and any(mark and mark in word.text for mark in marks for word in inner):
             raise ShellError("what xargs reads can't stand in a script; pass it as an argument")
 
@@ -409,6 +391,15 @@ def _is_unknown(name: Word) -> bool:
     return name.text not in {"[", "{", "}"} and any(c in name.text for c in VALUE + EXPANDED + "*?[{")
 
 
+def _is_shell(word: Word) -> bool:
+    return find_program(basename(word)).is_shell
+
+
+def _is_named_plainly(name: str) -> bool:
+    builtin = find_program(name).builtin
+    return _is_shell(Word(name)) or name in _NAMED_PLAINLY or builtin in {*_EVALUATING, Builtin.DECLARES}
+
+
 def _operands(rest: list[Word]) -> list[Word]:
     for i, word in enumerate(rest):
         if word.text == "--":
@@ -420,7 +411,8 @@ def _operands(rest: list[Word]) -> list[Word]:
 
 def _declares(words: list[Word], attributes: str) -> bool:
     options = [word.text for word in words[1:] if word.text[:1] in {"-", "+"}]
-    return words[0].text in DECLARING and any(set(option) & set(attributes) for option in options)
+    declares = find_program(words[0].text).builtin is Builtin.DECLARES
+    return declares and any(set(option) & set(attributes) for option in options)
 
 
 def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
@@ -437,7 +429,8 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
         return uses
     name = words[0].text
     every = {found for word in words for found in word.names}
-    if name in _EVALUATING:
+    builtin = find_program(name).builtin
+    if builtin in _EVALUATING:
         if name in {"eval", "trap", "let", "alias"}:  # what is quoted is a script too: `eval 'eval $v'`
             every |= {found for word in words[1:] for found in find_names(word.text)}
         uses.append((repr(name), every))
@@ -445,7 +438,7 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
         raise ShellError(
             f"{name} -i or -n, and placeholders, do not go together: bash evaluates what is assigned"
         )
-    elif name in DECLARING:
+    elif builtin is Builtin.DECLARES:
         named = [word for word in words[1:] if EXPANDED in word.text.partition("=")[0]]
         uses.append((repr(name), {found for word in named for found in word.names}))
     elif name in {"test", "[", "printf"} and {"-v", "-R"} & {word.text for word in words}:

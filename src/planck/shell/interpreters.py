@@ -1,44 +1,22 @@
 """Where interpreters of other languages have their program: in a word, a file, or what they are fed with."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
 from planck.shell.launch import basename
+from planck.shell.programs import Interpreter, find_program
 from planck.shell.words import EXPANDED, VALUE, Word
 
-_LETTERS: Mapping[str, str] = {
-    **dict.fromkeys(("python", "pypy", "expect", "guile", "psql", "duckdb", "vim", "vi", "nvim", "ex"), "c"),
-    **dict.fromkeys(("ruby", "lua", "luajit", "Rscript", "R", "osascript", "mysql", "mariadb", "dc"), "e"),
-    **dict.fromkeys(
-        ("elixir", "racket", "clojure", "groovy", "ghc", "scala", "tclsh", "irb", "ed", "m4"), "e"
-    ),
-    **dict.fromkeys(("node", "nodejs", "bun", "deno"), "ep"),
-    **dict.fromkeys(("perl", "julia"), "eE"),
-    "php": "rBRE",
-    "octave": "",
-    "gdb": "",
-    "emacs": "",
-    "mongosh": "",
-    "redis-cli": "",
-}
-"""The short options of each that take a program."""
 _LONG = re.compile(
     r"--?(?:eval|print|exec|execute|command|cmd|ex|eval-expression|expression|run|source)(?:=|\Z)"
 )
-_GUARDED = frozenset({"python", "pypy", "perl", "ruby", "node", "nodejs"})
-"""Those of which `--` ends the options: a value behind it is never taken for one."""
-_ENDS_OPTIONS = frozenset({"python", "pypy"})
-"""Those that take no more options behind a program."""
-_COMMANDED = frozenset({"ed", "gdb", "ex"})
-"""Those that take commands from their input, whatever else they are given."""
-_CLIENTS = frozenset({"psql", "mysql", "mariadb", "duckdb", "mongosh", "redis-cli"})
-_TEXT_FIRST = frozenset({"awk", "gawk", "mawk", "nawk", "sed", "gsed"})
-_VALUED = {"awk": "Fv", "gawk": "Fvl", "mawk": "Fv", "nawk": "Fv", "sed": "l", "gsed": "l"}
 
 
-class Program(msgspec.Struct):
+class Evaluated(msgspec.Struct):
+    """What a command's program evaluates."""
+
     texts: list[Word] = []
     """Words that are evaluated."""
     files: list[Word] = []
@@ -49,12 +27,11 @@ class Program(msgspec.Struct):
 
 
 def is_interpreter(word: Word) -> bool:
-    name = _name(word)
-    return name in _LETTERS or name in _TEXT_FIRST or name == "sqlite3"
+    return find_program(basename(word)).interpreter is not None
 
 
-def find_program(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
-    """Says what the command's program evaluates, also where expansions turn out to be empty."""
+def find_evaluated(words: list[Word], is_tainted: Callable[[Word], bool]) -> Evaluated:
+    """Says what an interpreter evaluates, also where expansions turn out to be empty."""
     found = _find(words, is_tainted)
     if any(word.text.startswith(EXPANDED) for word in words[1:]):
         left = [msgspec.structs.replace(word, text=word.text.lstrip(EXPANDED)) for word in words[1:]]
@@ -68,67 +45,62 @@ def find_program(words: list[Word], is_tainted: Callable[[Word], bool]) -> Progr
     return found
 
 
-def _find(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
-    name = _name(words[0])
-    if name in _TEXT_FIRST:
-        return _find_text_first(name, words, is_tainted)
-    if name == "sqlite3":
+def _find(words: list[Word], is_tainted: Callable[[Word], bool]) -> Evaluated:
+    interpreter = find_program(basename(words[0])).interpreter or Interpreter()
+    if interpreter.language == "sql":
         return _find_sql(words, is_tainted)
-    found = Program(texts=[], files=[])
+    if interpreter.language:
+        return _find_text_first(interpreter, words, is_tainted)
+    found = Evaluated(texts=[], files=[])
     i = 1
     while i < len(words):
         word, i = words[i], i + 1
         if word.text == "--":
             break
         if not word.text.startswith("-") or word.text == "-":
-            if word.text.startswith("+") and name in {"vim", "vi", "nvim", "ex"}:
+            if word.text.startswith("+") and interpreter.is_editor:
                 found.texts.append(word)
                 continue
             i -= 1
             break
-        if name in {"python", "pypy"} and re.fullmatch(r"-[A-Za-z]*m", word.text):
+        if interpreter.ends_options and re.fullmatch(r"-[A-Za-z]*m", word.text):
             return found  # a module, and its own words
-        text, i = _read_option(name, word, words, i)
+        text, i = _read_option(interpreter, word, words, i)
         if text is not None:
             found.texts.append(text)
-            if name in _ENDS_OPTIONS:
+            if interpreter.ends_options:
                 return found
         elif is_tainted(word):
             found.texts.append(word)
     operands = words[i:]
-    if name in _CLIENTS:
-        return _find_client(name, words, found)
+    if interpreter.is_client:
+        return _find_client(interpreter, words, found)
     guarded = words[:i][-1].text == "--"
     if not found.texts:
         found.files += operands[:1]
         found.reads_input = not operands or operands[0].text == "-" or operands[0].may_vanish
-    found.reads_input |= name in _COMMANDED
+    found.reads_input |= interpreter.is_commanded
     first = operands[0] if operands else None
     if first is not None and first.text[:1] == VALUE and not guarded:
-        if name in _GUARDED:
+        if interpreter.is_guarded:
             found.guard = first
         elif not found.texts:
             found.texts.append(first)
     return found
 
 
-def _find_client(name: str, words: list[Word], found: Program) -> Program:
+def _find_client(interpreter: Interpreter, words: list[Word], found: Evaluated) -> Evaluated:
     """A client of a database: options stand anywhere, and operands are no scripts."""
     found.texts = [
         text
         for i, word in enumerate(words[1:], 2)
-        if (text := _read_option(name, word, words, i)[0]) is not None
+        if (text := _read_option(interpreter, word, words, i)[0]) is not None
     ]
     found.reads_input = not found.texts
     return found
 
 
-def _name(word: Word) -> str:
-    name = basename(word)
-    return name if name in {"sqlite3", "m4"} else name.rstrip("0123456789.") or name
-
-
-def _read_option(name: str, word: Word, words: list[Word], i: int) -> tuple[Word | None, int]:
+def _read_option(interpreter: Interpreter, word: Word, words: list[Word], i: int) -> tuple[Word | None, int]:
     """Returns the program that an option takes, if it does, and where to go on."""
     if not word.text.startswith("-"):
         return None, i
@@ -137,7 +109,7 @@ def _read_option(name: str, word: Word, words: list[Word], i: int) -> tuple[Word
         return (word, i) if glued else (words[i] if i < len(words) else None, i + 1)
     if word.text.startswith("--"):
         return None, i
-    at = next((k for k, letter in enumerate(word.text) if k and letter in _LETTERS[name]), 0)
+    at = next((k for k, letter in enumerate(word.text) if k and letter in interpreter.letters), 0)
     if not at:
         return None, i
     if at + 1 < len(word.text):
@@ -145,16 +117,18 @@ def _read_option(name: str, word: Word, words: list[Word], i: int) -> tuple[Word
     return (words[i] if i < len(words) else None), i + 1
 
 
-def _find_text_first(name: str, words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
+def _find_text_first(
+    interpreter: Interpreter, words: list[Word], is_tainted: Callable[[Word], bool]
+) -> Evaluated:
     """`awk` and `sed`: the first operand is the program, unless an option brings one."""
-    found = Program(texts=[], files=[])
+    found = Evaluated(texts=[], files=[])
     operands: list[Word] = []
     i, later_options, ended = 1, False, False
     while i < len(words):
         word, i = words[i], i + 1
         if ended or not word.text.startswith("-") or word.text == "-":
             operands.append(word)
-            ended = ended or "awk" in name  # only sed looks for options behind its operands
+            ended = ended or interpreter.language == "awk"  # only sed looks for options behind its operands
             continue
         later_options = bool(operands)
         ended = word.text == "--"
@@ -166,7 +140,7 @@ def _find_text_first(name: str, words: list[Word], is_tainted: Callable[[Word], 
             i += 1
         elif re.match(r"-[ef]|--(?:expression|file|source|include|exec)=", word.text):
             found.texts.append(word)
-        elif word.text[1:] in tuple(_VALUED[name]):
+        elif word.text[1:] in tuple(interpreter.valued):
             i += 1
         elif is_tainted(word) and not re.match(r"-[iFv]|--(?:in-place|field-separator|assign)", word.text):
             found.texts.append(word)
@@ -175,13 +149,13 @@ def _find_text_first(name: str, words: list[Word], is_tainted: Callable[[Word], 
         operands = operands[1:]
     found.reads_input = any(file.text == "-" for file in found.files)
     tainted = [word for word in operands if word.text[:1] == VALUE]
-    if tainted and not later_options and not ended and "sed" in name:
+    if tainted and not later_options and not ended and interpreter.language == "sed":
         found.guard = tainted[0]
     return found
 
 
-def _find_sql(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
-    found = Program(texts=[], files=[])
+def _find_sql(words: list[Word], is_tainted: Callable[[Word], bool]) -> Evaluated:
+    found = Evaluated(texts=[], files=[])
     operands: list[Word] = []
     i = 1
     while i < len(words):
@@ -221,7 +195,7 @@ def _drop_option(word: Word) -> str:
 
 def sed_starts_others(rest: tuple[Word, ...]) -> bool:
     """Tells whether sed may start a program (`e`, `s/x/y/e`), or is told what to do by what is not here."""
-    found = find_program([Word("sed"), *rest], lambda word: not word.known)
+    found = find_evaluated([Word("sed"), *rest], lambda word: not word.known)
     opaque = any(
         not word.known and (not word.quoted or word.text[:1] in f"${EXPANDED}") for word in found.texts
     )

@@ -9,19 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from planck.shell.starters import (
-    AWKS,
-    LOADING,
-    OPAQUE,
-    PREFIXES,
-    RUNNERS,
-    SCRIPT_OPTIONS,
-    SEDS,
-    SHELLS,
-    WAYS_OUT,
-    WHOLE,
-    Prefix,
-)
+from planck.shell.programs import PROGRAMS, WHOLE, Builtin, Prefix, find_program
 from planck.shell.words import EXPANDED, Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -39,12 +27,6 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
     """Why nobody knows beforehand what it is."""
 
 
-_EVALUATES = frozenset(
-    {"eval", "source", ".", "trap", "alias", "unalias", "enable", "hash", "bind", "complete", "compgen"}
-    | {"compopt", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "unset"}
-    | {"getopts", "fc", "history", "shopt", "jobs", "coproc", "exec", "times"}
-)
-"""Builtins that evaluate a word (a script, an arithmetic index), or change what later words mean."""
 _UNARY = frozenset(f"-{letter}" for letter in "abcdefghknprstuwxzGLNOS")
 _BINARY = frozenset(
     {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}
@@ -61,20 +43,21 @@ def basename(word: Word) -> str:
 def find_launches(words: tuple[Word, ...]) -> list[Launch]:
     """Returns what a command starts besides itself, as far as its words tell."""
     name = basename(words[0])
+    program = find_program(name)
     special = _SPECIAL.get(name)
     found = list(special(words)) if special else []
-    if name in SHELLS:
+    if program.is_shell:
         found += _read_shell(words)
-    elif name in PREFIXES:
-        found += _read_prefix(words, PREFIXES[name])
-    elif name in RUNNERS and (at := _find_runner(words, RUNNERS[name])):
+    elif program.prefix is not None:
+        found += _read_prefix(words, program.prefix)
+    elif program.runners and (at := _find_runner(words, program.runners)):
         found += _read_operands(words, at, Prefix())
     elif name.startswith("ld-linux") or name == "ld.so":
         found += _read_operands(words, 1, Prefix())
-    if options := SCRIPT_OPTIONS.get(name):
-        found += _read_options(words, options)
-    if options := LOADING.get(name):
-        found += _read_loading(words, options)
+    if program.scripts:
+        found += _read_options(words, program.scripts)
+    if program.loading:
+        found += _read_loading(words, program.loading)
     return found
 
 
@@ -96,14 +79,7 @@ def starts_others(words: tuple[Word, ...]) -> bool:
 
 
 def _is_opaque(program: str, name: str) -> bool:
-    return (
-        name in OPAQUE
-        or (name[-1:] in _VERSION and name.rstrip(_VERSION) in OPAQUE)
-        or program.startswith(("/proc/", "/lib"))
-    )
-
-
-_VERSION = "0123456789."
+    return find_program(name).is_opaque or program.startswith(("/proc/", "/lib"))
 
 
 def find_opacity(words: tuple[Word, ...]) -> str:
@@ -111,7 +87,7 @@ def find_opacity(words: tuple[Word, ...]) -> str:
     name = basename(words[0])
     if _is_opaque(words[0].text, name):
         return f"what {name!r} starts is not in its words"
-    if name in SHELLS:
+    if find_program(name).is_shell:
         return "" if _find_script(words) is not None else f"{name!r} runs a file or its input"
     if runs_language(words):
         return f"{name!r} can start programs"
@@ -120,15 +96,16 @@ def find_opacity(words: tuple[Word, ...]) -> str:
 
 def runs_language(words: tuple[Word, ...]) -> bool:
     """Tells whether a program that mostly reads text is told, in its own language, to start another."""
-    name, rest = basename(words[0]), words[1:]
-    if name in AWKS:
+    program, rest = find_program(basename(words[0])), words[1:]
+    language = program.interpreter.language if program.interpreter else ""
+    if language == "awk":
         hidden = r"system|(?<!\|)\|(?!\|)|getline|@|--?(?:f|l|file|load|exec|include|i|E)(?:=|\Z)|-[flE]."
         return any(not word.known or re.search(hidden, word.text) for word in rest)
-    if name in SEDS:
+    if language == "sed":
         from planck.shell.interpreters import sed_starts_others
 
         return sed_starts_others(rest)
-    way_out = WAYS_OUT.get(name)
+    way_out = program.way_out
     return way_out is not None and any(way_out.match(word.text) for word in rest)
 
 
@@ -148,7 +125,7 @@ def is_evaluated(words: tuple[Word, ...]) -> bool:
             from planck.shell.plain import is_harmless_assignment
 
             return not all(word.known and is_harmless_assignment(word.text) for word in rest)
-    return name in _EVALUATES
+    return find_program(name).builtin is not None
 
 
 def stores(format: str) -> bool:
@@ -461,34 +438,27 @@ _SPECIAL: Mapping[str, Callable[[tuple[Word, ...]], Iterable[Launch]]] = {
     "jobs": _read_jobs,
     "coproc": _read_eval,
 }
-_STARTERS = frozenset(
-    {*PREFIXES, *SHELLS, *_SPECIAL, *RUNNERS, *LOADING, *SCRIPT_OPTIONS, *AWKS, *SEDS, *OPAQUE, *WAYS_OUT}
-    | {"export", "declare", "typeset", "readonly"}
-)
 _BY_OPTION: Mapping[str, tuple[str, ...]] = {
     **{
-        name: ("-",)
-        for name in (*SCRIPT_OPTIONS, *LOADING)
-        if name not in {*PREFIXES, *SHELLS, *_SPECIAL, *OPAQUE}
+        name: ("-", *(runner.split()[0] for runner in row.runners))
+        for name, row in PROGRAMS.items()
+        if (row.scripts or row.loading)
+        and not (row.prefix or row.is_shell or row.is_opaque or name in _SPECIAL)
     },
-    "npm": ("-", "exec", "x"),
     "git": (
-        *(
-            "-c",
-            "-x",
-            "-O",
-            "-u",
-            "--up",
-            "--rec",
-            "--ex",
-            "--op",
-            "--con",
-            "--te",
-            "ext::",
-            "foreach",
-            "run",
-        ),
-        *("rebase", "difftool", "clone", "config", "filter-branch", "--index-filter", "--tree-filter"),
+        *("-c", "-x", "-O", "-u", "--up", "--rec", "--ex", "--op", "--con", "--te", "ext::", "foreach"),
+        *("run", "rebase", "difftool", "clone", "config", "filter-branch", "--index-filter", "--tree-filter"),
     ),
 }
 """Programs that start others only if a word begins so."""
+_STARTERS = frozenset(_SPECIAL) | frozenset(
+    name
+    for name, row in PROGRAMS.items()
+    if row.prefix
+    or row.is_shell
+    or row.is_opaque
+    or row.runners
+    or row.way_out
+    or (row.interpreter and row.interpreter.language)
+    or row.builtin is Builtin.DECLARES
+)

@@ -9,8 +9,8 @@ import msgspec
 
 from planck.shell.launch import Launch, basename, find_launches, find_opacity, is_evaluated, starts_others
 from planck.shell.plain import ASSIGNMENT, MAX_LENGTH, Segment
+from planck.shell.programs import VERBS, find_program
 from planck.shell.script import Script, read, read_substitution
-from planck.shell.starters import VERBS
 from planck.shell.words import EXPANDED, ShellError, Word
 
 MAX_DEPTH = 8
@@ -26,11 +26,8 @@ _COMMAND_LINES = re.compile(
     r"(?:\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_COMMAND|_RSH|_SSH|_WRAPPER|_DIFF)|SHELL|LESSOPEN|LESSCLOSE)="
 )
 """Variables by which programs take a command line."""
-_SPEAKING = frozenset(
-    {"echo", "printf", "grep", "rg", "cat", "ls", "git", "find", "test", "[", "cd", "mkdir"}
-)
-"""Programs to which `run` is a word like any other."""
-_ASSIGNING = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly", "local"})
+_READ_APART = frozenset({"git", "find"})
+"""Programs whose own readers know what `run` means to them."""
 
 
 class Reach(msgspec.Struct, frozen=True, gc=False):
@@ -103,7 +100,8 @@ class _Survey:
         while count < len(words) and "=" in words[count].text and ASSIGNMENT.match(words[count].text):
             count += 1
         name = basename(words[count]) if count < len(words) else ""
-        for word in words if name in _ASSIGNING else words[:count]:
+        program = find_program(name)
+        for word in words if program.assigns else words[:count]:
             self._add_assignment(word, depth)
         words = words[count:] if count else words
         if not words:
@@ -115,7 +113,8 @@ class _Survey:
         if not words[0].known:
             self._add_variants(words, depth, constants)
             return
-        if name not in _SPEAKING and len(self.perhaps) < MAX_COMMANDS and (verb := _find_verb(words)):
+        mentions = program.is_data or name in _READ_APART
+        if not mentions and len(self.perhaps) < MAX_COMMANDS and (verb := _find_verb(words)):
             self.perhaps += [words[i:] for i in range(verb + 1, len(words))]
         for launch in find_launches(words):
             self._add_launch(launch, depth, constants)

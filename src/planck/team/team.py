@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
@@ -26,9 +26,11 @@ from planck.records.specs import AgentSpec, Limits
 from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
-from planck.team.restore import BuildAgent, RestoredAgent, restore_agent
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Tool
+
+if TYPE_CHECKING:
+    from planck.team.restore import BuildAgent, RestoredAgent
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +52,14 @@ class Team:
         ids: Ids,
         clock: Clock,
         limits: Limits,
-        build: BuildAgent,
+        build: "BuildAgent",
         accounts: Accounts | None = None,
+        hear_end: Callable[[str], None] | None = None,
     ) -> None:
-        """`accounts`: who pays for its work; without them nothing is limited."""
+        """`accounts`: who pays for its work; without them nothing is limited.
+
+        `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
+        """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
@@ -62,11 +68,10 @@ class Team:
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
         """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
-        self.hear_end: Callable[[str], None] = _ignore
-        """Is told of each agent that is gone for good, by its id, once nothing of it runs any more."""
         self._journal = journal
         self._clock = clock
         self._build = build
+        self._hear_end = hear_end or _ignore
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -136,6 +141,8 @@ class Team:
 
         What the mail knew is remembered before, from the logs of those that ended too.
         """
+        from planck.team.restore import restore_agent  # a new team has nothing to restore
+
         restored = [restore_agent(spec, facts, self._journal, self._build) for spec, facts in logs]
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
@@ -283,7 +290,7 @@ class Team:
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
-        self.hear_end(agent_id)
+        self._hear_end(agent_id)
 
     def _start(self, member: Member) -> None:
         name = f"agent {member.name}"
@@ -389,12 +396,14 @@ class Team:
 
     async def _restore(self, member: Member, *crashes: ErrorEvent) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
+        from planck.team.restore import restore_agent
+
         restored = restore_agent(member.spec, facts, self._journal, self._build)
         member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(
-        self, member: Member, restored: RestoredAgent, why: str, *crashes: ErrorEvent
+        self, member: Member, restored: "RestoredAgent", why: str, *crashes: ErrorEvent
     ) -> None:
         """Record the end of the turn that a crash cut: its calls, itself, what somebody expected of it."""
         facts, opening = [*crashes, *restored.end_cut_turn()], restored.opening

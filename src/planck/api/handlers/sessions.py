@@ -24,6 +24,7 @@ from planck.records.authority import Mode
 from planck.records.board import Board, apply
 from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RunOptions
 
 _RESULT_SECONDS = 30.0
 _DIGITS = 18
@@ -76,8 +77,8 @@ class SessionHandlers:
         async with self._requests.once(call) as request:
             id = request.id
             if not request.done:
-                options = {name: getattr(body, name) for name in _START}
-                id = (await self._cache.start(call.role, **options, request=request.recorded)).session.id
+                options = msgspec.convert(body, RunOptions, from_attributes=True)
+                id = (await self._cache.start(call.role, options, request.recorded)).session.id
             if body.prompt:  # by the same key: what was cut between the two goes on here
                 key = request.recorded.key if request.recorded else ""
                 async with self._cache.using(id, call.role) as live:
@@ -87,7 +88,7 @@ class SessionHandlers:
 
     async def begin(self, name: str, prompt: str) -> str:
         """Starts a session that no client asked for; returns its id once the prompt is durable."""
-        id = (await self._cache.start("admin", name=name)).session.id
+        id = (await self._cache.start("admin", RunOptions(name=name))).session.id
         async with self._cache.using(id, "admin") as live:
             await self._prompt(live, "admin", prompt)
         return id
@@ -284,9 +285,6 @@ class SessionHandlers:
             return live.describe()
         await asyncio.to_thread(self._cache.archive.check_own, id)
         return describe_info(await asyncio.to_thread(self._cache.archive.info, id))
-
-
-_START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")
 
 
 def describe_info(info: SessionInfo) -> shapes.SessionRow:

@@ -19,12 +19,13 @@ from planck.api.handlers.streams import PING, PING_SECONDS
 from planck.api.operations import Operation
 from planck.api.rights import find_ceiling
 from planck.api.session_cache import SessionCache
-from planck.headless import Client, NodeRow, Pool, Submission
+from planck.headless import Client, NodeRow, Pool
 from planck.headless import Command as PoolCommand
 from planck.headless import SessionRow as QueuedSession
 from planck.records import codec
 from planck.records.board import Board
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import RunOptions
 
 T = TypeVar("T")
 
@@ -78,9 +79,17 @@ class NodeHandlers:
         if not body.prompt.strip():
             raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
         key = call.header("idempotency-key") or os.urandom(16).hex()
-        ceiling = find_ceiling(call.role)
-        wanted = msgspec.convert(body, Submission, from_attributes=True)
-        row = await pool.submit(wanted, key, call.role, ceiling)
+        row = await pool.submit(
+            body.prompt,
+            body.repo,
+            msgspec.convert(body, RunOptions, from_attributes=True),
+            key=key,
+            by=call.role,
+            ref=body.ref,
+            need=body.need,
+            on_loss=body.on_loss,
+            ceiling=find_ceiling(call.role),
+        )
         return Reply(
             201, codec.encode(describe_details(row)), headers={"location": f"/api/v1/sessions/{row.id}"}
         )

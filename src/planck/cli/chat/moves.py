@@ -2,10 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from planck.cli.chat.past import list_prompts
-from planck.cli.session import limits
+from planck.cli.session import read_options
 from planck.cli.tell.blocks import say, say_rows
 from planck.cli.tell.listing import make_choices, make_rows
+from planck.records.specs import RunOptions
 from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
@@ -14,9 +17,14 @@ if TYPE_CHECKING:
 _LISTED = 200
 
 
+def _read_for_resume(talk: "Talk") -> RunOptions:
+    """Returns what the command line says of a session that has a model of its own."""
+    return replace(read_options(talk.options), model="")
+
+
 async def run_new(talk: "Talk", rest: str) -> None:
-    options = talk.options
-    session = await talk.planck.start(rest or None, model=options.model, **limits(options))
+    options = replace(read_options(talk.options), team=rest, name="")
+    session = await talk.planck.start(settings=options)
     before = talk.session.name
     await talk.change(session)
     talk.greet()
@@ -43,8 +51,7 @@ async def run_resume(talk: "Talk", rest: str) -> None:
     elif rest in (talk.session.id, talk.session.name):
         say(talk.frontend, "that is this session")
         return
-    options = talk.options
-    await talk.change(await talk.planck.resume(rest, **limits(options)))
+    await talk.change(await talk.planck.resume(rest, settings=_read_for_resume(talk)))
     talk.greet()
     await talk.show_past()
 
@@ -71,7 +78,7 @@ async def run_sessions(talk: "Talk", rest: str) -> None:
 async def run_fork(talk: "Talk", rest: str) -> None:
     before = talk.session.name
     copied = await talk.planck.archive.fork(talk.session.id, name=rest)
-    await talk.change(await talk.planck.resume(copied.id, **limits(talk.options)))
+    await talk.change(await talk.planck.resume(copied.id, settings=_read_for_resume(talk)))
     talk.greet()
     say(talk.frontend, f"a copy of {before}, which stays as it is: /resume {before}", "dim")
 

@@ -7,12 +7,11 @@ import shutil
 import sys
 from typing import Any
 
-from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.parser import add_server, given
 from planck.cli.screen.styled import wrap
-from planck.cli.server import ask, find_session
+from planck.cli.server import find_session, open_client
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -33,61 +32,53 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    return await ask(options, _Answer(options))
-
-
-class _Answer:
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._options = options
-
-    async def __call__(self, client: headless.Client) -> int:
-        options = self._options
+    async with open_client(options) as client:
         open_ones = await client.approvals(await find_session(client, options.id))
         if not (options.allow or options.deny):
-            return self._show(open_ones)
-        one = self._choose(open_ones)
+            return _show(open_ones, options)
+        one = _choose(open_ones, options)
         await client.answer(one, options.allow, scope=options.scope, reason=options.reason)
-        if options.json:
-            print_json({"id": one["id"], "allow": options.allow}, indent=None)
-        return 0
+    if options.json:
+        print_json({"id": one["id"], "allow": options.allow}, indent=None)
+    return 0
 
-    def _choose(self, open_ones: list[dict[str, Any]]) -> dict[str, Any]:
-        """A yes names its question: the one that waits now need not be the one that was shown."""
-        question, id = self._options.question, self._options.id
-        wanted = [one for one in open_ones if question in ("", one["id"])]
-        if not wanted:
-            what = f"the question {question!r} no longer waits" if question else "nothing waits for an answer"
-            raise UsageError(
-                ErrorKind.NOT_FOUND, f"{what} in {id!r}; run `planck answer {id}` to see what does"
-            )
-        if len(wanted) > 1 or (self._options.allow and not question):
-            kind = ErrorKind.NOT_UNIQUE if len(wanted) > 1 else ErrorKind.INVALID_ARGS
-            how = f"run `planck answer {id}` to see what waits, then add --question and the id that it shows"
-            raise UsageError(kind, f"say which question is answered; {how}")
-        return wanted[0]
 
-    def _show(self, open_ones: list[dict[str, Any]]) -> int:
-        if self._options.json:
-            print_json(open_ones)
-            return 0
-        if not open_ones:
-            print("nothing waits for an answer")
-            return 0
-        for one in open_ones:
-            _print_field(f"{one['id']}  ", f"{one['agent']} asks for {one['tool']}")
-            # First, and before anything that an agent wrote: a long call must not push it off the screen.
-            _print_field("    adds: ", one["adds"])
-            _print_field("    why: ", one["reason"])
-            if one.get("rule"):
-                _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
-            _print_text("    call:", one["text"])
-            _print_text("    preview:", one.get("preview", ""))
-            if hidden := one.get("hidden_lines", 0):
-                _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is whole")
-        id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
-        command = f"planck answer {fit_line(self._options.id)} --question {id}"
-        print(f"answer with: {command} --allow, or --deny --reason TEXT")
+def _choose(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
+    """A yes names its question: the one that waits now need not be the one that was shown."""
+    question, id = options.question, options.id
+    wanted = [one for one in open_ones if question in ("", one["id"])]
+    if not wanted:
+        what = f"the question {question!r} no longer waits" if question else "nothing waits for an answer"
+        raise UsageError(ErrorKind.NOT_FOUND, f"{what} in {id!r}; run `planck answer {id}` to see what does")
+    if len(wanted) > 1 or (options.allow and not question):
+        kind = ErrorKind.NOT_UNIQUE if len(wanted) > 1 else ErrorKind.INVALID_ARGS
+        how = f"run `planck answer {id}` to see what waits, then add --question and the id that it shows"
+        raise UsageError(kind, f"say which question is answered; {how}")
+    return wanted[0]
+
+
+def _show(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> int:
+    if options.json:
+        print_json(open_ones)
         return 0
+    if not open_ones:
+        print("nothing waits for an answer")
+        return 0
+    for one in open_ones:
+        _print_field(f"{one['id']}  ", f"{one['agent']} asks for {one['tool']}")
+        # First, and before anything that an agent wrote: a long call must not push it off the screen.
+        _print_field("    adds: ", one["adds"])
+        _print_field("    why: ", one["reason"])
+        if one.get("rule"):
+            _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
+        _print_text("    call:", one["text"])
+        _print_text("    preview:", one.get("preview", ""))
+        if hidden := one.get("hidden_lines", 0):
+            _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is whole")
+    id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
+    command = f"planck answer {fit_line(options.id)} --question {id}"
+    print(f"answer with: {command} --allow, or --deny --reason TEXT")
+    return 0
 
 
 def _print_field(name: str, text: str) -> None:

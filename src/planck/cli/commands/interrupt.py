@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from planck import headless
 from planck.cli.output import print_json
 from planck.cli.parser import add_server, given
-from planck.cli.server import ask, find_session
+from planck.cli.server import find_session, open_client
 
 EXAMPLE = "planck interrupt calm-fox"
 
@@ -19,16 +18,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    return await ask(options, _Interrupt(options))
-
-
-class _Interrupt:
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._options = options
-
-    async def __call__(self, client: headless.Client) -> int:
-        id = await find_session(client, self._options.id)
-        await client.session(id).interrupt(self._options.agent)
-        if self._options.json:
-            print_json({"id": id}, indent=None)
-        return 0
+    async with open_client(options) as client:
+        id = await find_session(client, options.id)
+        await client.session(id).interrupt(options.agent)
+    if options.json:
+        print_json({"id": id}, indent=None)
+    return 0

@@ -8,11 +8,10 @@ import re
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import MODES, add_server, amount, given, positive
-from planck.cli.server import ask
+from planck.cli.parser import MODES, add_server, add_shared_options, amount, given, positive
+from planck.cli.server import open_client
 from planck.records.outcome import ErrorKind, PlanckError
 
-_FIELDS = ("repo", "ref", "team", "model", "name", "mode", "max_budget_usd", "max_steps", "on_loss")
 _ADDRESS = re.compile(r"\w+://|[^/]*@[^/]*:")
 _TRIES = 6
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.OVERLOADED, ErrorKind.TIMEOUT)
@@ -42,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None)
     parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X")
     parser.add_argument("--max-steps", type=positive, default=None, metavar="N")
+    add_shared_options(parser)
     parser.add_argument(
         "--on-loss",
         choices=("continue", "stop"),
@@ -55,38 +55,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    return await ask(options, _Submission(options))
+    async with open_client(options) as client:
+        made = await _send(client, options)
+    if options.json:
+        print_json({"id": made["id"], "name": made["name"]}, indent=None)
+    else:
+        print(f"{made['name']} ({made['id']})  planck watch {made['name']}")
+    return 0
 
 
-class _Submission:
-    """Sent again when no answer came, under one key: it is one session however often that is."""
+async def _send(client: headless.Client, options: argparse.Namespace) -> dict[str, str]:
+    """Sends it again when no answer came, under one key: it is one session however often that is."""
+    import asyncio
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._options = options
-        self._key = options.key or os.urandom(16).hex()
+    from planck.records.specs import SharedOptions
 
-    async def __call__(self, client: headless.Client) -> int:
-        made = await self._send(client)
-        if self._options.json:
-            print_json({"id": made["id"], "name": made["name"]}, indent=None)
-        else:
-            print(f"{made['name']} ({made['id']})  planck watch {made['name']}")
-        return 0
-
-    async def _send(self, client: headless.Client) -> dict[str, str]:
-        import asyncio
-
-        given = vars(self._options)
-        body = {field: given[field] for field in _FIELDS if given[field] not in ("", None)}
-        if not _ADDRESS.match(given["repo"]) and os.path.isdir(given["repo"]):
-            body["repo"] = os.path.abspath(given["repo"])  # a path of whoever types it
-        body |= {"prompt": self._options.prompt, "need": self._options.need}
-        for again in range(_TRIES):
-            try:
-                answer = await client.ask("POST", "/submissions", body, key=self._key)
-                return dict(answer.data)
-            except PlanckError as failure:
-                if failure.err.kind not in _BROKEN or again == _TRIES - 1:
-                    raise
-            await asyncio.sleep(min(0.25 * 2**again, 4.0))
-        raise AssertionError("the last try returns or raises")
+    key = options.key or os.urandom(16).hex()
+    given = vars(options)
+    fields = ("repo", "ref", *SharedOptions.__struct_fields__, "on_loss")
+    body = {field: given[field] for field in fields if given[field] not in ("", None)}
+    if not _ADDRESS.match(given["repo"]) and os.path.isdir(given["repo"]):
+        body["repo"] = os.path.abspath(given["repo"])  # a path of the person who types it
+    body |= {"prompt": options.prompt, "need": options.need}
+    for again in range(_TRIES):
+        try:
+            return dict((await client.ask("POST", "/submissions", body, key=key)).data)
+        except PlanckError as failure:
+            if failure.err.kind not in _BROKEN or again == _TRIES - 1:
+                raise
+        await asyncio.sleep(min(0.25 * 2**again, 4.0))
+    raise AssertionError("the last try returns or raises")

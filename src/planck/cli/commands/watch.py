@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from planck import headless
 from planck.cli.parser import add_server, given
-from planck.cli.server import ask, find_session
+from planck.cli.server import find_session, open_client
 from planck.records import codec
 from planck.records.visible import fit_line, make_plain
 
@@ -29,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    return await ask(options, _Watch(options))
+    async with open_client(options) as client:
+        return await _Watch(options).run(client)
 
 
 class _Watch:
@@ -39,7 +40,7 @@ class _Watch:
         self._options = options
         self._show: Callable[[dict[str, Any]], None] = _print_json
 
-    async def __call__(self, client: headless.Client) -> int:
+    async def run(self, client: headless.Client) -> int:
         import asyncio
 
         id = await find_session(client, self._options.id)

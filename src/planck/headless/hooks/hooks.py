@@ -160,6 +160,19 @@ class Hooks:
         return HookReply(True, said) if blocked else _spoken(event, said)
 
 
+class HookObjection:
+    """Says what the PermissionRequest hooks have against a call that the user would be asked about."""
+
+    def __init__(self, hooks: Hooks, agent: str) -> None:
+        self._hooks = hooks
+        self._agent = agent
+
+    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        if not self._hooks.has("PermissionRequest"):
+            return ""
+        return await self._hooks.object(self._agent, tool, args, ctx)
+
+
 class HookedPermit:
     """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
@@ -168,13 +181,6 @@ class HookedPermit:
         self._hooks = hooks
         self._agent = agent
         self._scribe = scribe
-        gate.objection = self
-
-    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
-        """Returns what hooks have against a call that the user would be asked about."""
-        if not self._hooks.has("PermissionRequest"):
-            return ""
-        return await self._hooks.object(self._agent, tool, args, ctx)
 
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext

@@ -42,9 +42,15 @@ class ExternalRights:
         self._plan = plan
         self._gate = gate
         self._scribe = scribe
-        self._own = AgentGate(plan.gate, gate.name, gate.authority, scribe)
-        self._own.find_ceiling = lambda: self.mode
-        self._previews = self._own.rehearsal = Previews()
+        self._previews = Previews()
+        self._own = AgentGate(
+            plan.gate,
+            gate.name,
+            gate.authority,
+            scribe,
+            rehearsal=self._previews,
+            find_ceiling=lambda: self.mode,
+        )
         self._confinement: Confinement | None = None
 
     @property

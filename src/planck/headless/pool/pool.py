@@ -3,12 +3,13 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.archive.archive import Archive
 from planck.config.providers import open_shares
@@ -38,7 +39,7 @@ from planck.records.events import (
     view,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import ModelSpec
+from planck.records.specs import ModelSpec, RunOptions
 from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.roster import VERSION, Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
@@ -46,24 +47,11 @@ from planck.toolkit.clock import SystemClock
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
 
-_KEPT = ("team", "model", "mode", "ceiling", "max_budget_usd", "max_steps", "dry_run")
+_DIGESTED = ("team", "model", "name", "mode", "max_budget_usd", "max_steps")
+"""Earlier versions have these in the digest of a submission, also where nothing was said of them."""
 
 LOSSES = 3
 """A session that lost its node so often without a finished turn is given up."""
-
-
-class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    prompt: str
-    repo: str
-    ref: str = ""
-    need: tuple[str, ...] = ()
-    team: str = ""
-    model: str = ""
-    name: str = ""
-    mode: Mode | None = None
-    max_budget_usd: float | None = None
-    max_steps: int | None = None
-    on_loss: Literal["continue", "stop"] = "continue"
 
 
 class Pool:
@@ -119,55 +107,63 @@ class Pool:
         """Returns a session as one file that a browser opens without a server."""
         return self.archive.render_file(id_or_name, self._planck.redactor())
 
-    async def submit(self, wanted: Submission, key: str, by: str, ceiling: Mode | None = None) -> SessionRow:
+    async def submit(
+        self,
+        prompt: str,
+        repo: str,
+        options: RunOptions,
+        *,
+        key: str,
+        by: str,
+        ref: str = "",
+        need: Sequence[str] = (),
+        on_loss: Literal["continue", "stop"] = "continue",
+        ceiling: Mode | None = None,
+    ) -> SessionRow:
         """Enters a session and its first prompt; the same key again finds the same session.
 
         `ceiling`: no node opens it in a wider mode, also where nothing is said of a mode.
         """
         id = name_submission(key)
-        workspace = describe_source(wanted.repo, wanted.ref)
-        self._places.check_repo(wanted.repo)
-        if wanted.team:
-            check_alias(wanted.team)
+        workspace = describe_source(repo, ref)
+        self._places.check_repo(repo)
+        if options.team:
+            check_alias(options.team)
+        asked: dict[str, Any] = {"prompt": prompt, "repo": repo, "ref": ref, "need": need}
+        asked |= {name: getattr(options, name) for name in _DIGESTED} | {"on_loss": on_loss}
+        asked |= msgspec.to_builtins(options)
+        digest = hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
         row = SessionRow(
             id=id,
-            name=wanted.name or f"work-{id[:8]}",
-            project=wanted.repo,
+            name=options.name or f"work-{id[:8]}",
+            project=repo,
             created=self._clock.now(),
-            needs=tuple(dict.fromkeys(wanted.need)),
+            needs=tuple(dict.fromkeys(need)),
             workspace=workspace,
-            options={
-                "team": wanted.team,
-                "model": wanted.model,
-                "mode": wanted.mode,
-                "ceiling": ceiling,
-                "max_budget_usd": wanted.max_budget_usd,
-                "max_steps": wanted.max_steps,
-                "on_loss": wanted.on_loss,
-                "digest": digest_submission(wanted),
-            },
+            options={**_describe(options, ceiling), "on_loss": on_loss, "digest": digest},
         )
-        prompt = Command(id=f"submit-{id}", session=id, kind="prompt", data={"text": wanted.prompt}, by=by)
-        await self.roster.submit(row, prompt)
+        first = Command(id=f"submit-{id}", session=id, kind="prompt", data={"text": prompt}, by=by)
+        await self.roster.submit(row, first)
         found = await self.roster.find(id)
         assert found is not None, "what was entered is there"
-        if found.options.get("digest") != row.options["digest"]:
+        if found.options.get("digest") != digest:
             raise PoolError(
                 ErrorKind.NOT_UNIQUE, f"the key {key!r} stands for another submission; use a new key"
             )
         return found
 
-    async def start(self, request: RequestKey | None = None, **options: Any) -> OpenSession:
+    async def start(
+        self, options: RunOptions, request: RequestKey | None = None, ceiling: Mode | None = None
+    ) -> OpenSession:
         """Starts a session in the server's own folder, which only this machine works on."""
         id = name_session(self.workspace, "", request.key) if request else os.urandom(8).hex()
         workspace, needs = describe_folder(self.workspace, self.me.name)
-        kept = {name: value for name, value in options.items() if name in _KEPT and value}
+        kept = _describe(options, ceiling)
         if request:
             kept["request"] = msgspec.to_builtins(request)
-        name = options.get("name") or f"work-{id[:8]}"
         row = SessionRow(
             id=id,
-            name=name,
+            name=options.name or f"work-{id[:8]}",
             project=str(self.workspace),
             created=self._clock.now(),
             needs=needs,
@@ -224,11 +220,12 @@ class Pool:
         """Opens a session that this node owns: begins its log, or goes on with it where it was."""
         place = await self._places.prepare(row.id, row.workspace)
         library = self.database.claimed(row, place.folder)
+        options = msgspec.convert(row.options, RunOptions)
         planck = Planck(
             self._planck.home,
             place.folder,
             environ=self._planck.project.environ,
-            flags=self._find_budget(row.options.get("max_budget_usd")),
+            flags=self._find_budget(options),
             trust=self._planck.trust if place.own else False,
             approver=self._approver,
             library=library,
@@ -236,22 +233,19 @@ class Pool:
         )
         self._at[row.id] = planck, place
         mode = self._find_mode(row, planck.config.permissions.mode)
-        kept: dict[str, Any] = {
-            "max_steps": row.options.get("max_steps"),
-            "dry_run": bool(row.options.get("dry_run")),
-        }
+        # The budget is in the flags: it is for the session, and not for each run of it.
+        options = replace(options, name=row.name, mode=mode, max_budget_usd=None, max_tokens=None)
         try:
             if row.head:
                 left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(row.id)))
-                narrowed = _narrow({"mode": mode, **kept}, carry_over(left, mode, ours=False))
-                opened = await planck.resume(row.id, **narrowed)
+                narrowed = _narrow(options, carry_over(left, mode, ours=False))
+                opened = await planck.resume(row.id, settings=narrowed)
             else:
-                team, model = row.options.get("team") or None, row.options.get("model") or ""
-                if team:
-                    find_alias(team, planck.resources.team_dirs())
+                if options.team:
+                    find_alias(options.team, planck.resources.team_dirs())
                 asked = row.options.get("request")
-                kept |= {"mode": mode, "request": msgspec.convert(asked, RequestKey) if asked else None}
-                opened = await planck.start(team, id=row.id, name=row.name, model=model, **kept)
+                request = msgspec.convert(asked, RequestKey) if asked else None
+                opened = await planck.start(settings=options, id=row.id, request=request)
         except BaseException:
             await self.forget(row.id)
             raise
@@ -282,13 +276,14 @@ class Pool:
                 f"{mode.value!r}",
             )
 
-    def _find_budget(self, usd: float | None) -> dict[str, Any]:
+    def _find_budget(self, options: RunOptions) -> dict[str, Any]:
         """What was handed in has it as a whole, over all nodes that open it: a run's own would begin anew
         with each of them. Never more than the user's own of this node."""
-        if usd is None:
+        if not options.budget:
             return {}
         own: dict[str, Any] = msgspec.to_builtins(self._planck.config.budget) or {}
-        return {"budget": {**own, "usd": min(usd, own.get("usd") or usd)}}
+        most = {unit: min(value, own.get(unit) or value) for unit, value in options.budget.items()}
+        return {"budget": {**own, **most}}
 
     async def find_row(self, id: str) -> SessionRow | None:
         """Returns what the pool knows of a session, by its id alone."""
@@ -366,11 +361,17 @@ class Pool:
         await asyncio.to_thread(self.shares.close)
 
 
-def _narrow(row: dict[str, Any], log: dict[str, Any]) -> dict[str, Any]:
+def _describe(options: RunOptions, ceiling: Mode | None) -> dict[str, Any]:
+    """Returns what the row of a session keeps; its name has a column."""
+    said: dict[str, Any] = msgspec.to_builtins(replace(options, name=""))
+    return {**said, "ceiling": ceiling} if ceiling else said
+
+
+def _narrow(row: RunOptions, log: RunOptions) -> RunOptions:
     """Returns the stricter of what a session was handed in with and of how it was left."""
-    steps = [given for given in (row["max_steps"], log.get("max_steps")) if given]
-    dry = row["dry_run"] or log.get("dry_run", False)
-    return {**row, **log, "max_steps": min(steps, default=None), "dry_run": dry}
+    steps = [given for given in (row.max_steps, log.max_steps) if given]
+    stricter_of = {"max_steps": min(steps, default=None), "dry_run": row.dry_run or log.dry_run}
+    return replace(row, **{**msgspec.to_builtins(log), **stricter_of, "model": ""})  # the log has its model
 
 
 def _is_cut(events: Iterable[Event]) -> bool:
@@ -396,10 +397,6 @@ def _is_cut(events: Iterable[Event]) -> bool:
 
 def name_submission(key: str) -> str:
     return hashlib.sha256(f"submission\0{key}".encode()).hexdigest()[:16]
-
-
-def digest_submission(wanted: Submission) -> str:
-    return hashlib.sha256(msgspec.json.encode(wanted)).hexdigest()
 
 
 def _describe_takeover(session: OpenSession, place: Workplace) -> str:

@@ -11,7 +11,7 @@ from planck.config.rules import RuleBook
 from planck.config.teams import find_team, load_team
 from planck.headless.planck import Planck
 from planck.headless.services.toolbox import ToolBox
-from planck.mcp.client import tool_prefix
+from planck.peers.server import tool_prefix
 from planck.permissions.authority import authorise, effective_authority, session_ceiling
 from planck.permissions.policy import ask_about_address, close_roots, find_trial, judge
 from planck.permissions.rules import Decision

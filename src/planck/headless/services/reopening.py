@@ -1,7 +1,6 @@
 """How a session was left: it goes on so when it is opened again, though nobody says so then."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -9,12 +8,12 @@ from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import (
     Event,
     ModeChanged,
-    SessionOptions,
     SessionResumed,
     SessionStarted,
     UsageSpent,
     view,
 )
+from planck.records.specs import RECORDED, RunOptions, SessionOptions
 from planck.records.usage import Figures, count_call
 
 _TOLD = (SessionStarted.type, SessionResumed.type, ModeChanged.type, UsageSpent.type)
@@ -49,22 +48,23 @@ def find_left(events: Iterable[Event]) -> Left:
     return Left(head, options, spent.cost_usd, spent.usage.context_tokens)
 
 
-def carry_over(left: Left, configured: Mode, *, ours: bool) -> dict[str, Any]:
+def carry_over(left: Left, configured: Mode, *, ours: bool) -> RunOptions:
     """Returns what to open it with. `ours`: nobody else has had it since this server did.
 
     Nobody gets more by opening a session: another process may have been given a wider mode by its user.
     """
     options = left.options
     if options is None:
-        return {}
+        return RunOptions()
     mode = Mode(options.mode) if options.mode in list(Mode) else configured
-    carried: dict[str, Any] = {"mode": mode if ours else min(mode, configured, key=STRICTNESS.index)}
+    mode = mode if ours else min(mode, configured, key=STRICTNESS.index)
     if options.person is False:  # a run in which nobody could be asked: its flags were for that run
-        return carried
-    if options.max_steps != options.limits.get("steps"):
-        carried["max_steps"] = options.max_steps
+        return RunOptions(mode=mode)
+    carried = {name: getattr(options, name) for name in RECORDED} | {"mode": mode}
+    if options.max_steps == options.limits.get("steps"):
+        carried["max_steps"] = None
     if options.budget is not None:
         carried["max_budget_usd"] = max(options.budget - left.spent, _NOTHING)
     if options.max_tokens is not None:
         carried["max_tokens"] = max(options.max_tokens - left.tokens, 1)
-    return {**carried, "dry_run": options.dry_run}
+    return RunOptions(**carried)

@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from planck.llm.provider import Item, ProviderError, Request
-from planck.llm.server_errors import provider_error
 from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
@@ -138,6 +137,8 @@ class Answer:
 
     def error(self, data: bytes) -> ProviderError:
         """The error that the server sent inside a stream that began well."""
+        from planck.llm.server_errors import provider_error  # only for a failure
+
         return provider_error(0, {}, data[:_MOST_ERROR], self._dialect.endpoint)
 
 

@@ -11,7 +11,6 @@ from planck.http.transport import Response, Transport, read_all
 from planck.llm.dialects.answer import Answer, TooLarge, drop_negative
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, ProviderError
-from planck.llm.server_errors import provider_error, refusal
 from planck.records import codec
 from planck.records.events import Status, UsageDelta
 from planck.records.outcome import ErrorKind
@@ -52,6 +51,8 @@ class Exchange:
         response = await self._transport.send("POST", self._url, self._headers, body)
         async with aclosing(response):
             if response.status != 200:
+                from planck.llm.server_errors import refusal  # only for a failure
+
                 raise await refusal(response, self._endpoint)
             pulse = _Pulse(answer)
             loop = _listen(answer.window)
@@ -153,6 +154,8 @@ async def _no_stream(begun: bytes, response: Response, endpoint: Endpoint) -> Pr
         rest = await read_all(response)
     except ProviderError:
         rest = b""
+    from planck.llm.server_errors import provider_error  # only for a failure
+
     return provider_error(0, response.headers, begun + rest, endpoint)
 
 

@@ -1,7 +1,6 @@
 import asyncio
 from typing import Any
 
-from planck.records.diffs import name_path
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
@@ -32,6 +31,8 @@ def edit_tool(shared: Shared) -> Tool:
         old = views.of(ctx).root.under(ctx.confinement).peek(args["path"], MAX_FILE)
         content, count = _apply_edit(old, args)
         change = diff(old[0] if old else None, content, args["path"])
+        from planck.records.diffs import name_path  # not before the first call
+
         said = f"Would edit {name_path(args['path'])} ({_times(count)})."
         return describe_plan("edit", args, f"{said}\n{change}" if change else said)
 

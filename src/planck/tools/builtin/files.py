@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from planck.records.diffs import cut_middle, diff_bytes
 from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
@@ -195,11 +194,15 @@ def diff(before: bytes | None, after: bytes, path: str) -> str:
     """
     if max(len(before or b""), len(after)) > 1 << 20:
         return ""
+    from planck.records.diffs import diff_bytes  # not before the first change
+
     return "\n".join(diff_bytes(before, after, path))
 
 
 def _describe_change(before: bytes | None, after: bytes, path: str) -> str:
     """Returns what a model is told of a change; empty where the old content is forgotten."""
+    from planck.records.diffs import cut_middle
+
     return cut_middle(diff(before, after, path), _MAX_DIFF)[0] if before is not None else ""
 
 

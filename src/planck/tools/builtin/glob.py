@@ -5,7 +5,6 @@ from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Shared, prose
-from planck.tools.builtin.patterns import matcher
 from planck.workspace.paths.beneath import escape
 
 MAX_FILES = 1_000
@@ -18,6 +17,8 @@ def glob_tool(shared: Shared) -> Tool:
     views, engine = shared.views, shared.engine
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        from planck.tools.builtin.patterns import matcher  # not before the first call
+
         root, pattern = views.of(ctx).root, args["pattern"]
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         folder = own.where(start, folder=True)

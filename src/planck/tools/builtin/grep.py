@@ -5,7 +5,6 @@ from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Shared, prose
-from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import MAX_SHOWN_LINE, read_lines
 from planck.workspace.paths.beneath import escape
 
@@ -26,6 +25,8 @@ def grep_tool(shared: Shared) -> Tool:
     views, engine = shared.views, shared.engine
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        from planck.tools.builtin.patterns import matcher  # not before the first call
+
         root = views.of(ctx).root
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         place = own.where(start)

@@ -6,7 +6,6 @@ from typing import Any
 from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
-from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools.builtin.files import MAX_FILE, Shared, prose
 
@@ -111,6 +110,8 @@ def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, An
 
 
 def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
+    from planck.toolkit.images import MAX_IMAGE, image_type  # not before the first call
+
     if media_type := image_type(content):
         if len(content) > MAX_IMAGE:
             raise ToolError(

@@ -1,6 +1,5 @@
 from typing import Any
 
-from planck.records.diffs import name_path
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
@@ -28,6 +27,8 @@ def write_tool(shared: Shared) -> Tool:
         content = _with_line_ends_of(old, args["content"])
         verb = "create" if old is None else "write"
         change = diff(old[0] if old else None, content, path)
+        from planck.records.diffs import name_path  # not before the first call
+
         said = f"Would {verb} {name_path(path)} ({len(content)} bytes)."
         return describe_plan("write", args, f"{said}\n{change}" if change else said)
 

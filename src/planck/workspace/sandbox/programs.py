@@ -13,74 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile
 
 from planck.own_code import follow
+from planck.shell.launch import find_launches
+from planck.shell.programs import find_program
+from planck.shell.words import EXPANDED, Word
 from planck.workspace.paths.paths import is_inside, protected_name
 
-_INTERPRETERS = re.compile(
-    r"(python|pypy|node|nodejs|bash|sh|dash|zsh|fish|ksh|perl|ruby|php|lua|Rscript|tsx|ts-node|java|source|\."
-    r"|tclsh|wish|expect|julia|vim?|nvim|ex|emacs|gdb|lldb|osascript|pwsh|elixir|groovy|scala|kotlin|swift"
-    r"|guile|racket|xonsh|nu|elvish|octave|R|m4|psql|sqlite|run-parts)"
-    r"[\d.]*"
-)
-_WITH_A_FILE_OF_ORDERS = frozenset({"awk", "gawk", "mawk", "sed", "gsed"})
-"""Interpreters if `-f` is said."""
-_ORDERED_BY_THEIR_FOLDER = frozenset(
-    {"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "make", "gmake", "just", "task", "cargo"}
-    | {"go", "uv", "uvx", "poetry", "pdm", "hatch", "pipenv", "pipx", "tox", "nox", "pytest", "pre-commit"}
-    | {"mvn", "gradle", "rake", "bundle", "composer", "dotnet", "ant", "sbt", "mix", "stack", "cabal"}
-    | {"bazel", "cmake", "ctest", "ninja", "meson", "husky", "lefthook", "lint-staged", "eslint", "prettier"}
-    | {"jest", "vitest", "mocha", "ava", "playwright", "cypress", "webpack", "vite", "rollup", "babel"}
-    | {"gulp", "grunt", "turbo", "nx", "lerna", "stylelint", "mypy", "pylint", "flake8", "isort", "coverage"}
-    | {"pip", "pip3", "conda", "invoke", "inv", "fab", "doit", "scons", "waf", "flask", "django-admin"}
-    | {"celery", "gunicorn", "uvicorn", "ipython", "jupyter", "sphinx-build", "mkdocs", "behave", "trial"}
-    | {"rubocop", "rspec", "phpunit", "phpstan", "golangci-lint", "lein", "clj", "rebar3", "dune", "dart"}
-    | {"flutter", "pod", "fastlane", "xcodebuild", "docker", "docker-compose", "podman", "vagrant"}
-    | {"terraform", "tofu", "ansible", "ansible-playbook", "nix", "nix-shell", "nix-build", "devenv"}
-    | {"direnv", "mise", "asdf", "guix", "conan", "buck2", "pants", "earthly", "skaffold", "tilt"}
-)
-"""They look for a file in the folder that they run in, and do what it says."""
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "fi", "done"})
-_LAUNCHERS = frozenset(
-    {
-        "env",
-        "exec",
-        "command",
-        "time",
-        "nice",
-        "nohup",
-        "sudo",
-        "doas",
-        "timeout",
-        "xargs",
-        "stdbuf",
-        "setsid",
-    }
-    | {
-        "builtin",
-        "eval",
-        "trap",
-        "flock",
-        "ionice",
-        "chrt",
-        "taskset",
-        "strace",
-        "ltrace",
-        "setpriv",
-        "watch",
-    }
-    | {"parallel", "script", "unbuffer", "chronic", "ssh-agent", "dbus-run-session", "systemd-run", "unshare"}
-    | {"nsenter", "chroot", "firejail", "bwrap", "dumb-init", "tini", "dotenv", "op", "caffeinate", "busybox"}
-    | {"tar", "rsync", "entr", "xvfb-run", "runuser", "su", "faketime", "proxychains", "torsocks", "numactl"}
+_WORDS_OF_BASH = frozenset(
+    {"set", "unset", "shift", "read", "wait", "break", "continue", "return", "[[", "case", "for", "select"}
+    | {"esac", "in"}
 )
-"""They start another program, which is any of the words that follow."""
-_DATA = frozenset(
-    {"cat", "echo", "printf", "grep", "egrep", "fgrep", "rg", "jq", "yq", "test", "[", "[[", "ls", "head"}
-    | {"tail", "wc", "sort", "uniq", "cut", "tr", "tee", "touch", "mkdir", "rm", "rmdir", "cp", "mv", "ln"}
-    | {"chmod", "date", "true", "false", ":", "exit", "return", "sleep", "logger", "notify-send", "say"}
-    | {"curl", "basename", "dirname", "pwd", "realpath", "readlink", "stat", "diff", "cmp", "sha256sum"}
-    | {"md5sum", "base64", "id", "whoami", "hostname", "uname", "kill", "read", "set", "unset", "shift"}
-    | {"break", "continue", "wait", "type", "which", "case", "for", "select", "esac", "in"}
-)
-"""They run none of the words that follow."""
+"""They run none of the words that follow, either."""
 _ORDERING_VARIABLE = re.compile(
     r"\w*PATH|\w*LIB|\w*OPT|\w*OPTS|\w*OPTIONS|\w*FLAGS|\w*PRELOAD|\w*RC|\w*COMMAND|\w*CONFIG|ENV|BASH_ENV"
     r"|LD_\w+|DYLD_\w+|GIT_\w+|PYTHON\w+|NODE_\w+|PERL\w+|RUBY\w+|EDITOR|VISUAL|PAGER|SHELL"
@@ -198,15 +141,35 @@ class _Look:
         if found := self._at_texts([word for word in words if "=" in word], "echo"):
             return found
         words = [*dropwhile(re.compile(r"\w+=").match, words)]
+        return (self._at_each(words) or self._at_launched(words)) if words else ""
+
+    def _at_each(self, words: Sequence[str]) -> str:
         launched = False
         while words:
             name = os.path.basename(words[0])
             if found := self._at_one(words, launched=launched):
                 return found
-            launched |= name in _LAUNCHERS or (name == "find" and any("-exec" in word for word in words))
-            if not launched or name in _DATA:
+            known = find_program(name)
+            launched |= known.launches or (known.prefix is not None and not known.is_project_tool)
+            if not launched or _is_data(name):
                 return ""
             words = words[1:]
+        return ""
+
+    def _at_launched(self, words: Sequence[str]) -> str:
+        """Of what a command is known to start, by an option or a setting too."""
+        known = find_program(os.path.basename(words[0]))
+        if known.is_opaque and not known.launches:
+            return ""  # `ssh` starts it elsewhere
+        for launch in find_launches(tuple(Word(word, literal="$" not in word) for word in words)):
+            found = ""
+            if launch.words:
+                found = self._at_rest([word.text.replace(EXPANDED, "$_") for word in launch.words])
+            elif launch.script and launch.script not in self._texts:
+                self._texts.add(launch.script)
+                found = self.at_script(launch.script)
+            if found:
+                return found
         return ""
 
     def _at_one(self, words: Sequence[str], *, launched: bool) -> str:
@@ -221,12 +184,14 @@ class _Look:
         if found := self._at_program(program) or self._at_texts(words, name):
             return found
         inside = is_inside(os.path.realpath(self._cwd), self._roots)
-        if inside and name in _ORDERED_BY_THEIR_FOLDER:
+        known = find_program(name)
+        if inside and known.is_project_tool:
             return f"{name} in {self._cwd}"
-        if name in _DATA:
+        if _is_data(name):
             return ""
-        interprets = _INTERPRETERS.fullmatch(name) is not None or (
-            name in _WITH_A_FILE_OF_ORDERS and any(word.startswith(("-f", "--file")) for word in arguments)
+        language = known.interpreter.language if known.interpreter else ""
+        interprets = known.runs_file or (
+            language in {"awk", "sed"} and any(word.startswith(("-f", "--file")) for word in arguments)
         )
         if interprets and (found := self._at_interpreter(name, arguments, inside)):
             return found
@@ -254,7 +219,7 @@ class _Look:
         """In words that are commands themselves: `sh -c "..."`, `echo "$(...)"`."""
         for word in words:
             texts = re.findall(r"\$\(([^()]*)\)|`([^`]*)`", word)
-            if name not in _DATA and re.search(r"\s", word) and not word.startswith("-"):
+            if not _is_data(name) and re.search(r"\s", word) and not word.startswith("-"):
                 texts.append((word, ""))
             for text in (one or other for one, other in texts):
                 if text.strip() and text not in self._texts:
@@ -303,6 +268,10 @@ class _Look:
 
     def _at_home(self, word: str) -> str:
         return self._home + word[1:] if word.startswith("~/") and self._home else word
+
+
+def _is_data(name: str) -> bool:
+    return find_program(name).is_data or name in _WORDS_OF_BASH
 
 
 _HAS_TEXT = re.compile(r"(^|\s)-\w*[ce]\b")
