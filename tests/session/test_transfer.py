@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,7 @@ async def test_an_import_that_lies_is_refused_as_a_whole(
     with pytest.raises(PlanckError) as caught:
         await Archive(other, Path("/w")).import_session(file)
     assert caught.value.err.kind in {ErrorKind.CORRUPT_LOG_LINE, ErrorKind.INVALID_ARGS}
+    assert str(file) not in map(os.path.realpath, Path("/proc/self/fd").glob("*"))
     assert list(other.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "sessions", "x.ndjson"]
 

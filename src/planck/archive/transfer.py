@@ -3,8 +3,8 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
@@ -95,7 +95,7 @@ def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes
 
 def read_contents(file: Path, exported: Exported) -> Contents:
     """Returns what an export holds; reading it raises where it does not add up to what was exported."""
-    return Contents(_read_events(file, exported), _check_blobs(_read_blobs(file)))
+    return Contents(_read_events(file, exported), _read_blobs(file))
 
 
 def check_export(file: Path) -> Exported:
@@ -131,8 +131,13 @@ def read_trailer(file: Path) -> Exported:
 
 def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
     """Yields the bytes to store for each line; a line that an export would not have written is refused."""
+    with closing(_read_lines(file)) as lines:
+        yield from _check_events(lines, exported)
+
+
+def _check_events(lines: Iterable[tuple[int, bytes]], exported: Exported) -> Iterator[bytes]:
     id, count, digest = exported.meta.get("id", ""), 0, GENESIS
-    for number, line in _read_lines(file):
+    for number, line in lines:
         try:
             line.decode()  # the data is not looked into here, but by every reader
             found = codec.decode_as(line, Frame)
@@ -152,8 +157,13 @@ def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
         raise _refuse("its events are not those that were exported: some were changed, added or cut off")
 
 
-def _read_blobs(file: Path) -> Iterator[Blob]:
-    for number, line in _read_lines(file):
+def _read_blobs(file: Path) -> Iterator[bytes]:
+    with closing(_read_lines(file)) as lines:
+        yield from _check_blobs(_find_blobs(lines))
+
+
+def _find_blobs(lines: Iterable[tuple[int, bytes]]) -> Iterator[Blob]:
+    for number, line in lines:
         if _BLOB.encode() in line:
             try:
                 found = codec.decode_as(line, Frame)
@@ -174,7 +184,7 @@ def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
         yield data
 
 
-def _read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
+def _read_lines(file: Path) -> Generator[tuple[int, bytes], None, None]:
     with file.open("rb") as stream:
         number = 0
         while line := stream.readline(_LINE_LIMIT):
