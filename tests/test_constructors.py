@@ -20,7 +20,6 @@ ALLOWED = {
     "interpreters.py: found.reads_input": _READER,
     "markdown.py: document.code_theme": _THEIRS,
     "markdown.py: document.parsed": _THEIRS,
-    "planck.py: plan.stored": "goes with RunOptions",
     "work.py: options.begun": _THEIRS,
     "work.py: options.no_session": _THEIRS,
     "spans.py: quiet.propagate": _THEIRS,

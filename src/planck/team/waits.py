@@ -34,16 +34,12 @@ def find_ring(edges: Iterable[tuple[str, str]], waiter: str, on: str) -> tuple[s
     return ()
 
 
-class _Streak(msgspec.Struct):
+class _Streak(msgspec.Struct, frozen=True):
     root: str | None
     effects: tuple[int, int]
-    last: str = ""
-    texts: dict[str, int] = {}
-    count: int = 0
-
-    def add(self, envelope: Envelope, count: int) -> None:
-        self.texts[envelope.sender] = hash(envelope.text)
-        self.last, self.count = envelope.sender, count
+    last: str
+    texts: dict[str, int]
+    count: int
 
 
 class Echoes:
@@ -63,10 +59,9 @@ class Echoes:
     def add(self, envelope: Envelope, effects: tuple[int, int]) -> int:
         """Takes in one that was sent; returns the same."""
         count, streak = self.measure(envelope, effects), self._find(envelope, effects)
-        if streak is None:
-            streak = _Streak(envelope.root, effects)
-            self._pairs[frozenset((envelope.sender, envelope.receiver))] = streak
-        streak.add(envelope, count)
+        texts = {**(streak.texts if streak else {}), envelope.sender: hash(envelope.text)}
+        pair = frozenset((envelope.sender, envelope.receiver))
+        self._pairs[pair] = _Streak(envelope.root, effects, envelope.sender, texts, count)
         return count
 
     def _find(self, envelope: Envelope, effects: tuple[int, int]) -> _Streak | None:
