@@ -74,7 +74,7 @@ function isShown(block, only, find, lead) {
 	if (kind === 'turn') return false;
 	if (kind === 'end' && block.status === 'completed' && (block.agent !== lead || find || only)) return false;
 	if (only && block.agent !== only && block.from !== only && block.to !== only) return false;
-	if (!find) return !block.repeated && !(kind === 'call' && TEAM_TOOLS.has(block.name) && block.end?.ok);
+	if (!find) return !block.repeated && !(kind === 'call' && shownOf(block.name) === 'message' && block.end?.ok);
 	return [block.text, block.name, block.subject, block.end?.output].join('\n').toLowerCase().includes(find);
 }
 

@@ -52,6 +52,16 @@ def test_no_way_leads_from_text_to_markup_or_to_another_server(path: Path) -> No
     assert list_addresses(re.sub(r"^\s*//.*$", "", text, flags=re.M)) == []
 
 
+@pytest.mark.parametrize("path", OURS, ids=name)
+def test_a_module_has_or_imports_every_constant_that_it_uses(path: Path) -> None:
+    """A bundler takes any other name for a global, and nobody would know before the page is opened."""
+    code = re.sub(r"//[^\n]*|'(?:[^'\\\n]|\\.)*'", "", path.read_text())
+    used = set(re.findall(r"(?<![.\w$-])[A-Z][A-Z0-9_]{2,}\b(?!\s*:)", code))
+    known = set(re.findall(r"\b(?:const|let)\s+([A-Z][A-Z0-9_]+)", code))
+    known |= {one.strip() for names in re.findall(r"import \{([^}]*)\}", code) for one in names.split(",")}
+    assert used - known <= {"JSON", "URL"}
+
+
 def read_shipped() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in MADE.iterdir() if path.is_file()}
 
