@@ -62,7 +62,7 @@ async def measure(dialect: str) -> tuple[int, int]:
         async with server, Planck(home, work, environ=environ, flags=flags) as planck:
             await (await planck.start(stored=False)).run("hi")
             session = await planck.start("pair", stored=False)
-            team = session._session.team
+            team = session._team
             await team.mail.prompt(team.members[1], "hi")
             await session.settled()
     return listener.sizes[0], listener.sizes[-1]

@@ -46,7 +46,7 @@ async def _crowd(port: int, how: str) -> float:
         workers = [await _worker(session, number) for number in range(AGENTS)]
         gc.collect()
         idle = (_rss() - before) / AGENTS
-        team = session._session.team
+        team = session._team
         began = time.perf_counter()
         await asyncio.gather(*(team.mail.delegate(team.orchestrator, worker, "go") for worker in workers))
         while any(not worker.actor.idle for worker in workers):
@@ -70,7 +70,7 @@ async def _asks(port: int) -> None:
     async with open_planck(port, "d1", limits=LIMITS) as planck:
         session = await planck.start(model="bench/m", mode="full")
         asker, target = [await _worker(session, number) for number in range(2)]
-        mail = session._session.team.mail
+        mail = session._team.mail
         times = []
         for _ in range(ASKS):
             began = time.perf_counter()
@@ -92,7 +92,7 @@ async def _asks(port: int) -> None:
 
 
 async def _worker(session: OpenSession, number: int) -> Member:
-    team = session._session.team
+    team = session._team
     spec = AgentSpec(
         id=f"{number:016x}",
         type=f"worker{number}",

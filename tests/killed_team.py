@@ -122,8 +122,8 @@ async def main(folder: Path, seed: int) -> None:
     both = {"provider": "double", "model_id": "m"}
     async with open_double(folder, ScriptedProvider(dice.say)) as app:
         session = await app.start(team=write_team(folder / "team", *({**one, **both} for one in members)))
-        inner = session._session
-        inner.store.watch(Teller(inner.store, inner.journal, inner.team))
+        log = session._log
+        log.store.watch(Teller(log.store, log.journal, session._team))
         for _ in range(PROMPTS):
             await session.prompt("go", steer=dice.choose.random() < 0.3)
             await asyncio.sleep(dice.choose.random() / 50)

@@ -23,6 +23,7 @@ from planck.team.spawn import Grants, KnownModels
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.testing.scripted import Script, Scripted, ScriptedProvider
+from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
 from planck.toolkit.permit import Allowed, Permit
 from planck.toolkit.scribe import Scribe
@@ -203,7 +204,7 @@ class Crew:
             tools, site, permit=self.permit_for(spec, scribe), scribe=scribe, clock=self.clock
         )
         seat = Seat(spec.model, self.provider, None, OnRequest(WindowCompactor(None, 128_000)))
-        kit = Kit(tools, executor, NameOnly(spec.name, tools))
+        kit = Kit(tools, executor, NameOnly(spec.name, tools), InOrder())
         return Agent(spec, seat, kit, scribe, ids=self.ids, bounds=Bounds(50))
 
 

@@ -13,7 +13,7 @@ ROWS = (
     {"screen"},
     {"tell"},
     {"ask"},
-    {"message", "session", "stream_input", "work"},
+    {"session", "stream_input", "work"},
     {"chat"},
     {"commands"},
     {"main"},

@@ -14,10 +14,10 @@ import pytest
 from planck import Planck
 from planck.config.keys.credentials import CredentialFile, KeyAccess, Keyring, Saved
 from planck.config.schema import OAuthEntry, ProviderEntry
+from planck.http.errors import AuthError
 from planck.http.transport import HttpTransport
 from planck.llm.authorized import Authorized
 from planck.llm.dialects.table import open_provider
-from planck.llm.oauth import AuthError
 from planck.llm.provider import ProviderError
 from planck.records.messages import AssistantMessage, Text
 from planck.records.outcome import ErrorKind

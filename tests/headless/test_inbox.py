@@ -45,7 +45,7 @@ async def play(
 
 
 def recorded(session: OpenSession) -> list[dict[str, Any]]:
-    return [{"type": event.type, **_data(event)} for event in session._session.read()]
+    return [{"type": event.type, **_data(event)} for event in session.recorded()]
 
 
 def _data(event: Any) -> dict[str, Any]:
@@ -81,9 +81,7 @@ async def test_two_questions_are_answered_out_of_order_and_the_first_answer_coun
         assert inbox.pending(session.id) == (first, second)
         assert [
             one.since <= asked.asked < asked.deadline
-            for one, asked in zip(
-                fold_events(session._session.read()).questions, (first, second), strict=True
-            )
+            for one, asked in zip(fold_events(session.recorded()).questions, (first, second), strict=True)
         ] == [True, True]
         assert inbox.pending("another") == ()
         said = [

@@ -32,7 +32,7 @@ def app(folder: Path, script: Any, config: dict[str, Any] | None = None) -> Plan
 
 
 def facts(session: OpenSession, type: str) -> list[dict[str, Any]]:
-    found = [event for event in session._session.read() if event.type == type]
+    found = [event for event in session.recorded() if event.type == type]
     return [{"agent_id": event.agent_id, "seq": event.seq, **codec.decode(event.data)} for event in found]
 
 

@@ -59,7 +59,7 @@ async def test_a_session_without_an_orchestrator_is_refused_with_where_one_still
         session = await app.resume("whole")
         lead = session.orchestrator
         ended = AgentEnded(status="failed", reason="it crashed 3 times")
-        await session._session.journal.record(lead.id, 1, ended)
+        await session._log.journal.record(lead.id, 1, ended)
         before = session.head - 1
         await session.aclose()
         with pytest.raises(PlanckError) as refused:

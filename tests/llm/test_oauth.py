@@ -8,8 +8,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from planck.http.errors import AuthError
 from planck.http.transport import HttpTransport
-from planck.llm.oauth import AuthError, Client, DeviceCode, Grant, poll, renew, request_code
+from planck.llm.oauth import Client, DeviceCode, Grant, poll, renew, request_code
 from planck.records.outcome import ErrorKind
 from tests.ports import FixedClock
 from tests.wire.server import Asked, Reply, WireServer, json_reply

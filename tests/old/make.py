@@ -25,6 +25,7 @@ import tarfile
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, closing, redirect_stdout
+from enum import EnumMeta
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -878,8 +879,9 @@ def describe_exports() -> dict[str, Any]:
 def _describe_export(value: Any) -> dict[str, Any]:
     own = [one for one in getattr(value, "__mro__", ()) if one.__module__.startswith("planck.")]
     public = sorted(name for name in {name for one in own for name in vars(one)} if not name.startswith("_"))
+    is_enum = isinstance(value, EnumMeta)  # each Python calls one otherwise
     return {
-        "parameters": _list_parameters(value),
+        "parameters": None if is_enum else _list_parameters(value),
         "members": {name: _list_parameters(getattr(value, name)) for name in public},
     }
 

@@ -14,6 +14,7 @@ import pytest
 
 from planck import Planck
 from planck.cli.main import main
+from planck.records.events import view
 from planck.testing import ScriptedProvider
 from tests.command import Bench, Done
 from tests.old import make
@@ -35,7 +36,7 @@ each_session = pytest.mark.parametrize(("home", "name"), SESSIONS)
 def unpack(home: str, folder: Path) -> Path:
     """Returns a copy of a home with its workspace beside it, as if both had always been there."""
     with tarfile.open(HOMES / f"{home}.tar.gz") as tar:
-        tar.extractall(folder, filter="data")
+        tar.extractall(folder, filter="tar")
     make.move(folder / home, home)
     return folder / home
 
@@ -111,8 +112,10 @@ async def test_a_session_reads_as_it_did(home: str, name: str, read_only: Callab
     """Without a writer: its row, agents, costs, hash chain, and every byte of its export."""
     async with open_home(read_only(home)) as planck:
         seen = make.look_at(planck, id_of(home, name))
+        unknown = [event.type for event in planck.archive.recorded(id_of(home, name)) if view(event) is None]
     then = {key: THEN[home]["sessions"][name][key] for key in seen}
     assert find_loss(then, seen) == ""
+    assert unknown == []
 
 
 @each_session
@@ -168,6 +171,15 @@ async def test_a_session_is_found_by_its_name_and_exported_as_its_own_version_di
     then = (EXPORTS / "edits.ndjson").read_text().splitlines()
     assert exported[:-1] == then[:-1]  # the last line says which workspace it is of
     assert (await bench.plain("sessions", "verify", "edits")).code == 0
+
+
+def test_an_end_that_was_cut_off_a_log_is_noticed(tmp_path: Path, here: Here) -> None:
+    folder, id = unpack("solo", tmp_path), id_of("solo", "edits")
+    with closing(sqlite3.connect(folder / "home" / "sessions" / f"{id}_edits.db")) as db, db:
+        db.execute("DELETE FROM events WHERE seq > 40")
+    done = here.run(folder, "sessions", "verify", id)
+    assert done.code == 1
+    assert "corrupt_log_line" in done.err
 
 
 @pytest.mark.parametrize("file", ["edits.ndjson", "imported.ndjson"])
@@ -241,6 +253,19 @@ def test_a_rule_decides_as_it_did(home: str, call: str, read_only: Callable[[str
 async def test_a_team_of_the_user_is_checked_as_it_was(home: str, read_only: Callable[[str], Path]) -> None:
     async with open_home(read_only(home)) as planck:
         assert set(await planck.check_team("crew")) <= set(THEN[home]["problems"])
+
+
+async def test_a_team_starts_with_the_members_that_its_file_describes(tmp_path: Path) -> None:
+    """As 67eafc8 recorded them; ids are new, and Planck's own prompt and the folders may be others."""
+    own = ("id", "delegator_id", "base", "authority")
+    async with open_home(unpack("team", tmp_path)) as planck:
+        events = [json.loads(line) for line in planck.archive.events(id_of("team", "crew-at-work"))]
+        session = await planck.start("crew")
+        members = [make.plain(spec) for spec in session.members]
+    started = [one["data"]["agent"] for one in events if one["type"] == "agent_started"]
+    then = [{key: value for key, value in spec.items() if key not in own} for spec in started]
+    assert [find_loss(old, new) for old, new in zip(then, members, strict=False)] == [""] * len(members)
+    assert [spec["name"] for spec in members] == ["lead", "bob", "tess"]
 
 
 async def test_a_trusted_folder_is_trusted_until_a_file_changes(tmp_path: Path) -> None:

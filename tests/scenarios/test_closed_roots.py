@@ -189,7 +189,7 @@ async def work_there(top: Path, place: Place, approver: Any = None, **config: An
         team = str(write_team(top / "team", {**member, **model})) if place.roots else None
         session = await planck.start(team=team, model="double/m", mode="workspace", stored=False)
         assert (await session.run("go")).exit_code == 0
-        return [json.loads(bytes(e.data)) for e in session._session.read() if e.type == "tool_end"]
+        return [json.loads(bytes(e.data)) for e in session.recorded() if e.type == "tool_end"]
 
 
 @needs_bubblewrap

@@ -150,7 +150,7 @@ async def _compare_with_resumed(folder: Path, last: dict[str, Any]) -> Counter[s
     }
     async with open_double(folder, ScriptedProvider(say)) as app, asyncio.timeout(60):
         session = await app.resume(app.archive.newest_id())
-        found = describe(session._session.team)["agents"]
+        found = describe(session._team)["agents"]
         for id, was in expected.items():
             assert (found[id]["usage"], found[id]["turn"] >= was["turn"]) == (was["usage"], True)
         go_on.set()

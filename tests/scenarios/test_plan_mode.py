@@ -29,7 +29,7 @@ def app(folder: Path, double: ScriptedProvider, mode: str = "") -> Planck:
 
 
 def facts(session: OpenSession, type: str) -> list[dict[str, Any]]:
-    found = [event for event in session._session.read() if event.type == type]
+    found = [event for event in session.recorded() if event.type == type]
     return [codec.decode(event.data) for event in found]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from planck import Planck
 from planck.cli.errors import UsageError
-from planck.cli.message import make_input
+from planck.cli.session import make_input
 from planck.session.undo import Selection
 from planck.testing.scripted import ScriptedProvider
 from planck.workspace.paths import beneath

@@ -61,7 +61,7 @@ async def start(stage: Stage, app: Planck, cwd: str = "") -> OpenSession:
     session = await app.start()
     if cwd:
         lead = [session.orchestrator.model]
-        held = session._session.team.orchestrator.actor.agent.tools
+        held = session._team.orchestrator.actor.agent.tools
         tools = [one for one in held if one.name in FILE_TOOLS]
         made = planck.orchestrator_tools(session.id, session.id, lead, grantable_tools=tools, cwd=cwd)
         await session.remove_tool("spawn_agent")
@@ -229,7 +229,7 @@ async def test_an_agent_that_was_restarted_knows_what_it_read_and_only_that(tmp_
     async with stage.planck as app, asyncio.timeout(240):
         session = await start(stage, app)
         await session.run("go")
-        team = session._session.team
+        team = session._team
         await team.halt(TurnStatus.INTERRUPTED)
         for member in team.members:
             await team._restore(member)  # as after a crash

@@ -99,7 +99,7 @@ async def test_every_schema_of_our_built_in_tools_is_sound(tmp_path: Path) -> No
     async with Stage(tmp_path).planck as app:
         session = await app.start()
         await session.run("hi")
-        tools = session._session.team.orchestrator.actor.agent.tools
+        tools = session._team.orchestrator.actor.agent.tools
         assert {one.name: find_schema_problem(one.parameters) for one in tools} == dict.fromkeys(
             tools.names(), ""
         )
@@ -146,7 +146,7 @@ async def test_a_worker_keeps_its_object_after_a_crash_and_a_resume_takes_the_to
     async with stage.planck as app, asyncio.timeout(30):
         session = await app.start(tools=[probe()])
         await session.run("go")
-        team = session._session.team
+        team = session._team
         bob = next(member for member in team.members if member.name == "bob")
         await team._restore(bob)
         assert "probe" in bob.actor.agent.tools.names()
@@ -154,9 +154,10 @@ async def test_a_worker_keeps_its_object_after_a_crash_and_a_resume_takes_the_to
     again = Stage(tmp_path)
     async with again.planck as app:
         with_tools = await app.resume(id, tools=[probe()])
-        assert [
-            "probe" in member.actor.agent.tools.names() for member in with_tools._session.team.members
-        ] == [True, True]
+        assert ["probe" in member.actor.agent.tools.names() for member in with_tools._team.members] == [
+            True,
+            True,
+        ]
 
 
 @pytest.mark.parametrize("name", ["read", "spawn_agent", "ask_agent"])
@@ -213,7 +214,7 @@ async def test_a_factorys_grantable_objects_run_in_the_worker_and_nothing_else_i
         assert (answer["skills"], answer["ignored"]) == ([], ["nope", "nope"])
         assert set(answer["tools"]) == set(stage.tools_of("bob"))
         assert ran == [answer["id"]]
-        spawn = session._session.team
+        spawn = session._team
         bob = next(member for member in spawn.members if member.name == "bob")
         await spawn._restore(bob)
         assert "probe" in bob.actor.agent.tools.names()
@@ -232,7 +233,7 @@ async def test_a_worker_starts_in_cwd_and_its_agents_md_is_looked_for_there(tmp_
     from_file = load_all([tmp_path / "tools"])
     async with stage.planck as app, asyncio.timeout(30):
         session = await app.start(tools=[where, *from_file])
-        bash = [one for one in session._session.team.orchestrator.actor.agent.tools if one.name == "bash"]
+        bash = [one for one in session._team.orchestrator.actor.agent.tools if one.name == "bash"]
         made = await factories(session, grantable_tools=[where, *bash, *from_file], cwd=str(inner))
         await use(session, made["spawn_agent"])
         await session.run("go")

@@ -491,7 +491,7 @@ STARTS = {
 
 COMMANDS = {
     "headless/services/user_shell.py": "the user's own words in a shell of their own",
-    "headless/hooks/hooks.py": "confined, or by a PATH outside the roots",
+    "headless/hooks/running.py": "confined, or by a PATH outside the roots",
     "workspace/git/checkout.py": "git of the system, with a PATH outside the roots",
     "workspace/git/clones.py": "git of the system, with a PATH outside the roots",
     "acp/client.py": "confined, or in mode full",

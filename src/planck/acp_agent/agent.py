@@ -41,6 +41,7 @@ from planck.acp.methods import (
 )
 from planck.acp.rpc import Peer, UnknownMethod, read_params
 from planck.acp_agent.beginning import Beginning
+from planck.headless import Duplex
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 TYPE_CHECKING = False  # what follows is loaded with the first session: an editor waits for `initialize`
@@ -63,9 +64,9 @@ class RequestRefused(PlanckError):
 class AcpAgent:
     """The handler of one client's messages; it owns the client's sessions until `aclose`."""
 
-    def __init__(self, **options: str | None) -> None:
+    def __init__(self, stream: Duplex, **options: str | None) -> None:
         """`options` are those of `RunOptions` that new sessions begin with."""
-        self.peer: Peer
+        self.peer = Peer(stream, self)
         self._given: dict[str, Any] = options
         self._client = InitializeRequest(protocol_version=1)
         self._open: dict[str, Conversation] = {}
@@ -267,7 +268,6 @@ class AcpAgent:
                 raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
-                opened.begun = True
             await opened.begin(replay=replay)
             return opened
 
@@ -304,14 +304,13 @@ class AcpAgent:
                 notices=bool(offered and offered.notices is not None),
                 compaction=bool(offered and offered.compaction is not None),
             )
-            conversation = Conversation(planck, session, self.peer, asker, offers)
+            conversation = Conversation(planck, session, self.peer, asker, offers, start)
         except BaseException as failure:
             await planck.__aexit__(None, None, None)
             if isinstance(failure, PlanckError) and failure.err.details.get("no_model"):
                 why = f"{failure.err.message} ({_HOW})"
                 raise RequestRefused(ErrorKind.NOT_AUTHENTICATED, why) from None
             raise
-        conversation.start = start
         self._open[conversation.id] = conversation
         return conversation
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 from planck.acp.methods import PromptResponse, SessionModes, TokenUsage
 from planck.acp.rpc import Peer
@@ -23,7 +22,7 @@ from planck.acp_agent.beginning import Beginning
 from planck.acp_agent.blocks import PromptError, read_prompt
 from planck.acp_agent.narrator import Narrator, Offers
 from planck.acp_agent.questions import Asker
-from planck.headless import Behind, FeedFrame, LiveText, OpenSession, Planck, RunResult, WorkspaceFiles
+from planck.headless import Behind, FeedFrame, LiveText, OpenSession, Planck, RunResult
 from planck.records import codec
 from planck.records.events import Event, ModeChanged, ModelChanged, TurnStart, TurnStatus
 from planck.records.messages import Image, Text, UserMessage
@@ -45,13 +44,19 @@ class Conversation:
     """Owns its `Planck`, its open session and the task that follows it; `aclose` ends all three."""
 
     def __init__(
-        self, planck: Planck, session: OpenSession, peer: Peer, asker: Asker, offers: Offers
+        self,
+        planck: Planck,
+        session: OpenSession,
+        peer: Peer,
+        asker: Asker,
+        offers: Offers,
+        start: Beginning | None,
     ) -> None:
+        """`start`: how it was begun; None: it was loaded."""
         self.planck = planck
         self.session = session
-        self.start: Beginning | None = None
-        """How it was begun; None: it was loaded."""
-        self.begun = False
+        self.start = start
+        self.begun = start is None
         """Whether somebody has said something in it."""
         self._peer = peer
         self._asker = asker
@@ -64,7 +69,6 @@ class Conversation:
         self._moved = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._compacting: asyncio.Task[object] | None = None
-        asker.files, asker.workspace = WorkspaceFiles(planck.project), Path(planck.workspace)
         self._narrator = self._make_narrator()
 
     @property
@@ -240,7 +244,7 @@ class Conversation:
 
     def _make_narrator(self) -> Narrator:
         narrator = Narrator(self.id, str(self.planck.workspace), self._offers)
-        self._asker.narrator = narrator
+        self._asker.follow(narrator, self.planck.project)
         return narrator
 
     async def _stop_following(self) -> None:

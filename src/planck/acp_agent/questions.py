@@ -7,7 +7,7 @@ from planck.acp.rpc import Peer
 from planck.acp.schema import CallDetails, Content, Diff
 from planck.acp_agent.calls import find_locations, make_absolute, make_diff, make_title, show_text
 from planck.acp_agent.narrator import Narrator
-from planck.headless import WorkspaceFiles
+from planck.headless import Project, WorkspaceFiles
 from planck.records.approval import Answer, Question, Scope
 from planck.records.outcome import Err, PlanckError
 from planck.records.tools import find_row
@@ -25,6 +25,12 @@ class Asker:
         self.narrator: Narrator | None = None
         self.files: WorkspaceFiles | None = None
         self.workspace = Path()
+
+    def follow(self, narrator: Narrator, project: Project) -> None:
+        """Shows questions with what the session does from here on; it was opened with this asker."""
+        self.narrator = narrator
+        self.files = WorkspaceFiles(project)
+        self.workspace = Path(project.workspace)
 
     async def decide(self, question: Question) -> Answer:
         refused = Answer(question.id, question.digest, False)

@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 
-from planck.acp.rpc import Peer
 from planck.acp_agent.agent import AcpAgent
 from planck.headless import Duplex, claim_standard_streams
 from planck.records.outcome import ErrorKind
@@ -24,8 +23,7 @@ async def run(model: str, team: str, mode: str | None) -> int:
     logging.getLogger("planck").addHandler(_make_log())
     terminals = [os.dup(end) for end in (read_end, write_end) if os.isatty(end)]
     stream = Duplex(read_end, write_end)
-    agent = AcpAgent(model=model, team=team, mode=mode)
-    agent.peer = Peer(stream, agent)
+    agent = AcpAgent(stream, model=model, team=team, mode=mode)
     ending = _Ending(stream)
     try:
         await agent.peer.run()

@@ -35,7 +35,6 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids, Schedule
 from planck.records.specs import AgentSpec, Limits, ToolSpec
 from planck.records.usage import Tally, Usage
-from planck.toolkit.clock import InOrder
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Tool
 from planck.toolkit.toolset import ToolSet
@@ -84,7 +83,7 @@ class Kit(msgspec.Struct, frozen=True):
     tools: ToolSet
     runner: Runner
     preparation: Preparation
-    schedule: Schedule = InOrder()
+    schedule: Schedule
 
 
 class Bounds(msgspec.Struct, frozen=True):

@@ -61,7 +61,9 @@ class App:
         throttle: Throttle,
         metrics: Metrics,
         access_log: AccessLog,
+        learn: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        """`learn` asks the pool for its tokens; False: there is nothing new."""
         self._guard = guard
         self._handlers = handlers
         self._throttle = throttle
@@ -69,8 +71,7 @@ class App:
         self._access_log = access_log
         self._router = Router(OPERATIONS)
         self._files = list_files()
-        self.learn: Callable[[], Awaitable[bool]] | None = None
-        """Asks the pool for its tokens; False: there is nothing new."""
+        self._learn = learn
         self.closing = False
         """No new work: what is asked from now on is told to come again."""
 
@@ -146,7 +147,7 @@ class App:
         try:
             return self._guard.admit(headers, target, open_to_all=open_to_all)
         except ApiError as refused:  # a token that was given out a moment ago, by another machine
-            if refused.status != 401 or self.learn is None or not await self.learn():
+            if refused.status != 401 or self._learn is None or not await self._learn():
                 raise
         return self._guard.admit(headers, target, open_to_all=open_to_all)
 

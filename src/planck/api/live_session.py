@@ -33,7 +33,7 @@ class LiveSession:
     ) -> None:
         """`on_state` hears of every change of what a list of sessions would say."""
         self.session = session
-        self.used = 0.0
+        self.used = asyncio.get_running_loop().time()
         """When somebody last had it in use, by the loop's clock."""
         self.users = 0
         self.prompted_at = 0

@@ -204,8 +204,8 @@ class Server:
         own = (show_host(settings.host),) if is_loopback(settings.host) else ()  # it may be 127.0.0.2
         guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
-        self.app = App(guard, handlers, throttle, self._metrics, log)
-        self.app.learn = self._station.learn if self._station else None
+        learn = self._station.learn if self._station else None
+        self.app = App(guard, handlers, throttle, self._metrics, log, learn)
         self._exit: int | None = None
         self._web: uvicorn.Server | None = None
 

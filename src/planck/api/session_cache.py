@@ -307,7 +307,6 @@ class SessionCache:
 
     async def _keep(self, session: OpenSession) -> LiveSession:
         live = LiveSession(session, self._holder, self.tally, self.tell, self._node)
-        live.used = asyncio.get_running_loop().time()
         try:
             await live.follow(self.archive)
             self._live[session.id] = live

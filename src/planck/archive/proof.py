@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from planck.archive import transfer
+from planck.archive.listing import read_info
 from planck.archive.page_file import Facts, LogSource, PageError, PageOptions, load_page, render_file
 from planck.records import codec
 from planck.records.events import Event, Renamed, SessionStarted, view
@@ -98,6 +99,17 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
                 "here; ask for one that was exported with --with-log",
             )
     return Proof(id=facts.id, name=facts.name, events=facts.events, hash=facts.hash, by=tuple(by))
+
+
+def verify_log(store: SqliteReader) -> Proof:
+    """Reads a whole log and everything in it; raises what does not match its chain of hashes."""
+    events = sum(1 for _ in store.raw())
+    for blob in store.blobs():
+        store.blob(blob)
+    if store.damage:
+        raise StoreError(store.damage.kind, store.damage.message, store.damage.details)
+    info = read_info(store.path)
+    return Proof(id=info.id, name=info.name, events=events, hash=store.head_hash.hex(), by=("chain",))
 
 
 def read_facts(data: bytes) -> Facts:

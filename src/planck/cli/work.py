@@ -14,9 +14,8 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.cli.message import make_input
 from planck.cli.place import name_place
-from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, open_planck, open_session
+from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, make_input, open_planck, open_session
 from planck.cli.streams import complain, decode_input
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec

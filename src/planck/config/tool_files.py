@@ -20,6 +20,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import external
 from planck.tools.external import ExternalTool, Problem
+from planck.workspace.paths.paths import Root
 
 
 def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
@@ -41,14 +42,21 @@ class External(msgspec.Struct, frozen=True):
 
 
 def external_tools(
-    resources: Resources, environ: Mapping[str, str], spill: Path, built_in: Iterable[str]
+    resources: Resources,
+    environ: Mapping[str, str],
+    spill: Path,
+    built_in: Iterable[str],
+    root: Root | None = None,
 ) -> External:
-    """The project's before the user's; an untrusted project's can't take a name from the user's."""
+    """The project's before the user's; an untrusted project's can't take a name from the user's.
+
+    `root`: the workspace as it was when its session began; None: as it is at each call.
+    """
     folders = list({folder.resolve(): folder for folder in resources.tool_dirs()}.values())
     taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
     theirs = [folder for folder in folders if not resources.may_run(folder)]
     ours = [folder for folder in folders if folder not in theirs]
-    used = external.discover(ours, environment=environ, spill=spill, taken=taken)
+    used = external.discover(ours, environment=environ, spill=spill, taken=taken, root=root)
     seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
     return External(used.tools, seen.tools, [*used.problems, *seen.problems])
 
@@ -77,9 +85,7 @@ class ToolFiles:
         return self.known
 
     def _read(self) -> dict[str, Tool]:
-        found = external_tools(self.resources, self._environ, self._spill, self._built_in)
-        for tool in found.tools:
-            tool.root = self._root
+        found = external_tools(self.resources, self._environ, self._spill, self._built_in, self._root)
         return {tool.name: tool for tool in found.tools}
 
     def _stamps(self) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 TYPE_CHECKING = False  # as in `planck`: `typing` itself takes time
 if TYPE_CHECKING:
     from planck.archive.archive import Archive as Archive
-    from planck.archive.archive import SessionDetail as SessionDetail
+    from planck.archive.detail import SessionDetail as SessionDetail
     from planck.archive.listing import SessionInfo as SessionInfo
     from planck.archive.listing import Summary as Summary
     from planck.archive.stats import Stats as Stats

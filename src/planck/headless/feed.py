@@ -10,7 +10,7 @@ from planck.headless.pacing import Pacing
 from planck.records import codec
 from planck.records.events import Event, frame
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.session.session import Session
+from planck.session.logs import SessionLog
 
 _MAX_FRAMES = 1_000
 _MAX_BYTES = 16 << 20
@@ -44,10 +44,10 @@ class Behind(PlanckError):
 class Feed:
     """The frames of one session, encoded once for all its clients."""
 
-    def __init__(self, session: Session, *, joined: bool) -> None:
+    def __init__(self, log: SessionLog, *, joined: bool) -> None:
         """`joined`: deltas of an agent that come close together are one frame, at most 30 a second."""
         self.ended = False
-        self._session = session
+        self._log = log
         self._clients: list[FeedClient] = []
         self._pacing = Pacing(self) if joined else None
 
@@ -56,11 +56,11 @@ class Feed:
         return FeedClient(self, after)
 
     def read(self, after: int) -> Iterator[FeedFrame]:
-        return (self._encode(event) for event in self._session.read(after))
+        return (self._encode(event) for event in self._log.store.read(after))
 
     @property
     def head(self) -> int:
-        return self._session.head
+        return self._log.store.head
 
     def join(self, client: "FeedClient") -> FeedFrame:
         """Takes in a client that has the whole log: from here on it gets what happens.
@@ -68,17 +68,17 @@ class Feed:
         No await stands between its last look at the log and this: no event is missing, none comes twice.
         """
         if not self._clients and not self.ended:
-            self._session.attach(self)
+            self._log.journal.attach(self)
         if self._pacing:
             self._pacing.flush()  # what the others get now, the newcomer has in `live`
         self._clients.append(client)
-        return FeedFrame(codec.encode(self._session.journal.live.snapshot()), None, LIVE)
+        return FeedFrame(codec.encode(self._log.journal.live.snapshot()), None, LIVE)
 
     def leave(self, client: "FeedClient") -> None:
         if client in self._clients:
             self._clients.remove(client)
             if not self._clients:
-                self._session.detach(self)
+                self._log.journal.detach(self)
                 if self._pacing:
                     self._pacing.stop()
 
@@ -102,7 +102,7 @@ class Feed:
             client.wake()
 
     def _encode(self, event: Event) -> FeedFrame:
-        return FeedFrame(frame(event, self._session.id), event.seq, event.type, event.agent_id)
+        return FeedFrame(frame(event, self._log.id), event.seq, event.type, event.agent_id)
 
 
 class FeedClient:

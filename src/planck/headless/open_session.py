@@ -32,10 +32,12 @@ from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
+from planck.session.logs import SessionLog
 from planck.session.result import RunResult, describe_budget, mark_stopped, summarise_run
-from planck.session.session import Session
+from planck.session.session import rewind
 from planck.team.mail import Accepted
 from planck.team.member import Member
+from planck.team.team import Team
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
@@ -84,18 +86,18 @@ class OpenSession:
 
     def __init__(
         self,
-        session: Session,
+        log: SessionLog,
         wired: SessionWiring,
         providers: Providers,
         clock: Clock,
         left_out: tuple[str, ...] = (),
     ) -> None:
-        self.opened_at = session.opened_at
+        self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
         self.left_out = left_out
         """Folders beside the workspace that its last run had, and that this process does not give it."""
-        self._opened = session
+        self._opened = log
         self._wired = wired
         self._providers = providers
         self._clock = clock
@@ -106,12 +108,20 @@ class OpenSession:
         self._stopped: TurnStatus | None = None
 
     @property
-    def _session(self) -> Session:
+    def _log(self) -> SessionLog:
+        self._check_open()
+        return self._opened
+
+    @property
+    def _team(self) -> Team:
+        self._check_open()
+        return self._wired.team
+
+    def _check_open(self) -> None:
         """For whatever needs a team that lives and a log that is open."""
         if self.closed:
             way_out = f"open it again with Planck.resume({self.id!r})"
             raise SessionClosed(ErrorKind.DETACHED, f"the session {self.name!r} is closed; {way_out}")
-        return self._opened
 
     @property
     def id(self) -> str:
@@ -129,15 +139,15 @@ class OpenSession:
     @property
     def head(self) -> int:
         """The number of the newest recorded event."""
-        return self._opened.head
+        return self._opened.store.head
 
     @property
     def orchestrator(self) -> AgentSpec:
-        return self._opened.team.orchestrator.spec
+        return self._wired.team.orchestrator.spec
 
     @property
     def tools(self) -> list[str]:
-        return self._opened.team.orchestrator.actor.agent.tools.names()
+        return self._wired.team.orchestrator.actor.agent.tools.names()
 
     async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
         """Give an agent (by id or name; the orchestrator) one more tool, from its next step on.
@@ -184,10 +194,10 @@ class OpenSession:
 
         It holds from the next call on; each agent is told what it may do now.
         """
-        session, before = self._session, self._wired.mode
+        log, before = self._log, self._wired.mode
         self._wired.change_mode(mode)
         if self._wired.mode is not before:
-            await session.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
+            await log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
             await self._tell_mode("The user changed it: ")
 
     async def accept_plan(self) -> Accepted:
@@ -195,7 +205,7 @@ class OpenSession:
 
         The mode before comes back, or the configured one where the session began with `plan`.
         """
-        team = self._session.team
+        team = self._team
         if self._wired.mode is not Mode.PLAN:
             why = f"the session is in mode {self._wired.mode.value!r}; choose 'plan' and ask for a plan first"
             raise AgentError(ErrorKind.INVALID_ARGS, why)
@@ -206,7 +216,7 @@ class OpenSession:
 
     def _find_mode_before_plan(self) -> Mode:
         before = ""
-        for event in self._session.read():
+        for event in self._log.store.read():
             if event.type == ModeChanged.type and isinstance(fact := view(event), ModeChanged):
                 before = fact.before if fact.mode == Mode.PLAN else before
         found = Mode(before) if before in list(Mode) else self._wired.configured_mode
@@ -215,26 +225,24 @@ class OpenSession:
     async def tell_what_changed(self, before: SessionOptions | None) -> None:
         """Tells the agents of a resumed session that their mode is another, or that a person is there now."""
         if before and before.mode != self._wired.mode:
-            await self._session.journal.record(
-                None, 0, ModeChanged(mode=self._wired.mode, before=before.mode)
-            )
+            await self._log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before.mode))
             await self._tell_mode("The user changed it: ")
         elif before and before.person is not None and before.person != self._wired.person:
             await self._tell_mode("")
 
     async def _tell_mode(self, why: str) -> None:
-        team = self._session.team
+        team = self._team
         for member in team.members:
             await team.mail.announce(why + self._wired.describe_mode(member.actor.agent.tools), [member])
 
     def _member(self, agent: str) -> Member:
-        team = self._session.team
+        team = self._team
         if not agent:
             return team.orchestrator
         for member in team.members:
             if agent in (member.id, member.name):
                 return member
-        known = [view(event) for event in self._session.store.read()]
+        known = [view(event) for event in self._log.store.read()]
         if any(
             isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
         ):
@@ -248,7 +256,7 @@ class OpenSession:
     @property
     def members(self) -> list[AgentSpec]:
         """The live agents, in the order in which they started."""
-        return [member.spec for member in self._opened.team.members]
+        return [member.spec for member in self._wired.team.members]
 
     async def prompt(
         self,
@@ -289,7 +297,7 @@ class OpenSession:
             await self._open_eyes(member)
         text = await self._past_hooks(message.text)
         message = UserMessage((Text(text), *(part for part in message.parts if isinstance(part, Image))))
-        team = self._session.team
+        team = self._team
         if not steer and member is team.orchestrator:
             self._prompted = self.head
         taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
@@ -317,15 +325,15 @@ class OpenSession:
             from planck.headless.requests import Prompts
 
             self._prompts = Prompts()
-            self._prompts.fold(self._session.read())
-            self._session.attach(self._prompts)
+            self._prompts.fold(self._log.store.read())
+            self._log.journal.attach(self._prompts)
         return self._prompts
 
     async def settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
         said: list[str] = []
         for again in range(_MAX_STOPS):
-            await self._session.team.wait_until_settled()
+            await self._team.wait_until_settled()
             if not self._wired.hooks.has("Stop"):
                 return
             result = self.result(self._prompted)
@@ -334,16 +342,16 @@ class OpenSession:
             said.append(result.text)
             if said[-_SAME_TEXTS:] == [result.text] * _SAME_TEXTS:
                 fact = ErrorEvent(kind=ErrorKind.LIMIT_EXCEEDED, message=_SAID_AGAIN, details=_SAID_DETAILS)
-                await self._session.journal.record(None, 0, fact)
+                await self._log.journal.record(None, 0, fact)
                 return
             verdict = await self._wired.hooks.stop(result.text, active=again > 0)
             if not verdict.blocked:
                 return
             told = f"A Stop hook wants you to go on: {verdict.reason}"
-            team = self._session.team
+            team = self._team
             if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
                 return  # there is nobody to go on
-        await self._session.team.wait_until_settled()
+        await self._team.wait_until_settled()
 
     async def _past_hooks(self, text: str) -> str:
         """The prompt with what the hooks add to it; one may refuse it."""
@@ -364,15 +372,15 @@ class OpenSession:
 
     def interrupt(self, agent: str = "") -> None:
         """End every turn in flight, or one agent's; the session goes on with the next prompt."""
-        self._session.team.interrupt_all([self._member(agent)] if agent else None)
+        self._team.interrupt_all([self._member(agent)] if agent else None)
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
-        team = self._session.team
+        team = self._team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
         return summarise_run(
-            self._session.store.read(after),
+            self._log.store.read(after),
             names={spec.id: spec.name for spec in self.members},
             budget=describe_budget(team.accounts),
             session_id=self.id,
@@ -384,20 +392,20 @@ class OpenSession:
         """Returns the newest run of tests after a number, and whether it is of the files as they are."""
         from planck.session.evidence import find_evidence
 
-        return find_evidence(self._session.store.read(after))
+        return find_evidence(self._log.store.read(after))
 
     def costs(self) -> "CostReport":
         """What each agent used of which model, of which budget, and when that is used up: now."""
         from planck.records.ledger import Ledger
         from planck.session.costs import report_costs
 
-        return report_costs(Ledger(self._session.store.read()))
+        return report_costs(Ledger(self._log.store.read()))
 
     def opening_board(self) -> "Board":
         """Who is there and what was spent before: the events after `opened_at` are folded into it."""
         from planck.session.initial_board import make_opening_board  # where nobody looks, nothing is folded
 
-        return make_opening_board(self._opened, self._wired.mode)
+        return make_opening_board(self._opened, self._wired.team, self._wired.mode)
 
     async def go_on(self, *, timeout: float | None = None) -> RunResult:
         """Send the orchestrator back to what was interrupted, and wait as `run` does."""
@@ -412,7 +420,7 @@ class OpenSession:
         """
         began, after = self._clock.monotonic(), self.head
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
-        self._session.team.resume()
+        self._team.resume()
         try:
             async with asyncio.timeout(timeout):
                 await self.prompt(prompt, origin=origin)
@@ -432,7 +440,7 @@ class OpenSession:
         `focus`: what a summary keeps above all. Not within a turn, nor if one began meanwhile: what is open
         then would be lost.
         """
-        actor = self._session.team.orchestrator.actor
+        actor = self._team.orchestrator.actor
         agent, turn = actor.agent, actor.agent.turn
         paid, made = Tally(), None
         try:
@@ -460,16 +468,16 @@ class OpenSession:
         from planck.session import undo  # most sessions never undo
 
         root = self._find_undo_root(confined)
-        return undo.plan(self._session.store, root, selection, self._wired.redactor())
+        return undo.plan(self._log.store, root, selection, self._wired.redactor())
 
     async def undo(self, plan: "UndoPlan", *, confined: bool = False) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
         from planck.session import undo
 
-        session = self._session
-        id = await undo.apply(plan, self._find_undo_root(confined), RandomIds(), session.journal)
+        log, team = self._log, self._team
+        id = await undo.apply(plan, self._find_undo_root(confined), RandomIds(), log.journal)
         if text := undo.describe_undone(plan):
-            await session.team.mail.announce(text, session.team.members)
+            await team.mail.announce(text, team.members)
         return id
 
     def _find_undo_root(self, confined: bool) -> "Root":
@@ -477,30 +485,30 @@ class OpenSession:
 
         if confined and self.mode is not Mode.FULL:
             return self._wired.open_root()
-        return undo.open_places(self._session.store, self._wired.root)
+        return undo.open_places(self._log.store, self._wired.root)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         self._stopped = status
-        await self._session.team.halt(status)
+        await self._team.halt(status)
 
     async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
-        async with aclosing(self._session.events(after)) as stream:
+        async with aclosing(self._log.journal.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
 
     def recorded(self, after: int = 0) -> Iterator[Event]:
         """What is in the log after a number, now."""
-        return self._session.read(after)
+        return self._log.store.read(after)
 
     async def record(self, *facts: View) -> None:
         """Writes facts that are no agent's."""
-        await self._session.journal.record(None, 0, *facts, barrier=True)
+        await self._log.journal.record(None, 0, *facts, barrier=True)
 
     def live(self) -> dict[str, LiveText]:
         """By agent: what it has said, thought and put out since the log knows it; ends of 64 KiB each."""
-        return self._session.journal.live.snapshot()
+        return self._log.journal.live.snapshot()
 
     def feed(self, after: int = 0, *, joined: bool = False) -> "FeedClient":
         """A client: the log after a number, one `live`, then what happens, each frame encoded once for all.
@@ -511,7 +519,7 @@ class OpenSession:
         if joined not in self._feeds:
             from planck.headless.feed import Feed  # a run alone has no clients
 
-            self._feeds[joined] = Feed(self._session, joined=joined)
+            self._feeds[joined] = Feed(self._log, joined=joined)
         return self._feeds[joined].open(after)
 
     def changes(self, selection: "Selection | None" = None) -> "tuple[FileDiff, ...]":
@@ -519,20 +527,23 @@ class OpenSession:
         from planck.session import undo
 
         selection = selection or undo.Selection()
-        return undo.list_changes(self._session.store, selection, self._wired.redactor())
+        return undo.list_changes(self._log.store, selection, self._wired.redactor())
 
     async def rename(self, name: str) -> None:
         """Give the session another name, which finds it once it is closed; its id stays."""
-        await self._session.rename(name)
+        await self._log.rename(name)
 
     async def rewind(self, to: int) -> Err | None:
         """Show every agent again what it was shown after that event; the log and the files stay."""
-        return await self._session.rewind(to)
+        return await rewind(self._log, self._team, to)
 
     async def aclose(self) -> None:
         if not self.closed:
             self.closed = True
             try:
-                await self._opened.aclose()
+                await self._wired.team.aclose()
             finally:
-                await self._wired.aclose()
+                try:
+                    await self._opened.aclose()
+                finally:
+                    await self._wired.aclose()

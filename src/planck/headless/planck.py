@@ -28,9 +28,9 @@ from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.session.logs import HeldSession, SessionLogs
+from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import Session, resume_session, start_session
+from planck.session.session import resume_session
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
@@ -295,9 +295,9 @@ class Planck:
                 team=options.team or self.config.default_team or "",
                 request=request,
             )
-            session = await start_session(log, started, specs, wired.team)
-        self._observe(session, wired)
-        return self._track(OpenSession(session, wired, self._providers, self._clock))
+            await wired.team.begin(specs, started)
+        self._observe(log, wired)
+        return self._track(OpenSession(log, wired, self._providers, self._clock))
 
     async def resume(
         self,
@@ -338,12 +338,12 @@ class Planck:
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
-            session = await resume_session(log, resumed, wired.team)
-        self._observe(session, wired)
-        before = session.before.added if session.before else ()
-        left_out = tuple(folder for folder in before if folder not in self.project.added)
-        opened = self._track(OpenSession(session, wired, self._providers, self._clock, left_out))
-        await opened.tell_what_changed(session.before)
+            before = await resume_session(log, resumed, wired.team)
+        self._observe(log, wired)
+        added = before.added if before else ()
+        left_out = tuple(folder for folder in added if folder not in self.project.added)
+        opened = self._track(OpenSession(log, wired, self._providers, self._clock, left_out))
+        await opened.tell_what_changed(before)
         if options.model:
             await opened.change_model(options.model)
         return opened
@@ -360,10 +360,8 @@ class Planck:
         self, id_or_name: str, *, hide: Sequence[str] = (), max_mb: float = 10.0, with_log: bool = False
     ) -> bytes:
         """Returns a session as one file that a browser opens without a server; no known key is in it."""
-        from planck.archive.page_file import choose_options  # few are exported
-
-        options = choose_options(hide, max_mb, with_log=with_log)
-        return self.archive.render_file(id_or_name, options, self._providers.keyring.redactor())
+        redactor = self.redactor()
+        return self.archive.render_file(id_or_name, redactor, hide=hide, max_mb=max_mb, with_log=with_log)
 
     def verify_page(self, file: Path) -> "Proof":
         """Proves that such a file shows what the log says; raises what is wrong with it."""
@@ -468,19 +466,19 @@ class Planck:
 
         return Spills(name_outputs(self.library.folder, session_id), fetch)
 
-    def _observe(self, session: Session, wired: SessionWiring) -> None:
+    def _observe(self, log: SessionLog, wired: SessionWiring) -> None:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
-        members = [member.spec for member in session.team.members]
+        members = [member.spec for member in wired.team.members]
         if self.config.hooks and _observes(self.config.hooks):
             from planck.headless.hooks.observer import HookEvents  # few users have any
 
-            wired.observe(session, HookEvents(wired.hooks, members))
+            wired.observe(log.journal, HookEvents(wired.hooks, members))
         if find_collector(self.project.environ) and not find_missing_spans():
             from planck.headless.services.spans import SessionSpans, Tracing
 
             if self._tracing is None:
                 self._tracing = Tracing(self.project.environ)
-            wired.observe(session, SessionSpans(self._tracing, session.id, session.name, members))
+            wired.observe(log.journal, SessionSpans(self._tracing, log.id, log.name, members))
 
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -10,7 +11,7 @@ from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
-from planck.headless.hooks.hooks import Hooked, HookedPermit, HookObjection, Hooks
+from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.authority import effective_authority
@@ -19,12 +20,13 @@ from planck.records.authority import Mode
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Reader
-from planck.session.session import Session
+from planck.session.journal import SessionJournal
 from planck.team import by_id
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
+from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
@@ -107,9 +109,9 @@ class SessionWiring:
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
-    def observe(self, session: Session, observer: Observer) -> None:
+    def observe(self, journal: SessionJournal, observer: Observer) -> None:
         """Has it hear what happens from now on, to the end of the session."""
-        session.attach(observer)
+        journal.attach(observer)
         self._observers.append(observer)
 
     @property
@@ -184,12 +186,14 @@ class SessionWiring:
             self._lineage(spec),
             effective_authority(spec, plan.ceiling),
             scribe,
-            objection=HookObjection(self.hooks, spec.name),
+            rehearse=lambda *call: executor.rehearse(*call),  # which asks this gate, and so is made after it
+            object_to=partial(self.hooks.object, spec.name),
         )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
-        executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
-        kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
+        executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
+        runner = Hooked(executor, self.hooks, spec.name, tools)
+        kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())
         purse = self._purses.get(spec.id)
         if purse is None:
             purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")

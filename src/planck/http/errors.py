@@ -18,3 +18,7 @@ class ProviderError(PlanckError):
     ) -> None:
         super().__init__(kind, message, details)
         self.retry_after = retry_after
+
+
+class AuthError(PlanckError):
+    """Signing in, or staying so, failed; the message says what to do."""

@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from planck.http.errors import AuthError
 from planck.http.transport import Transport, read_all
 from planck.llm.provider import ProviderError
 from planck.records import codec
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 
 T = TypeVar("T")
@@ -24,10 +25,6 @@ _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _INTERVAL, _SLOWER = 5.0, 5.0
 """Seconds, as RFC 8628 has them where the server says nothing, and for each `slow_down`."""
 _LONGEST_WAIT = 1800.0
-
-
-class AuthError(PlanckError):
-    """Signing in, or staying so, failed; the message says what to do."""
 
 
 class Client(msgspec.Struct, frozen=True):

@@ -82,8 +82,6 @@ class Launch:
     guarded: Confinement | None = None
     """The rights of the first instance where a confined command could replace what it runs; None: the
     user's own all the same."""
-    elsewhere: Path | None = None
-    """A folder to run in that no command can write."""
     start_timeout = 60.0
     probe_timeout = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""

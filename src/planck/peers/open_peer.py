@@ -16,9 +16,9 @@ from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
 from planck.peers.listing_file import ListingFile
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
-from planck.peers.server import ServerLaunch, ServerTool, read_server
+from planck.peers.server import ServerLaunch, ServerSpec, ServerTool, read_server
 from planck.peers.tokens import TokenFile
-from planck.records.authority import Mode
+from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.sidecar import compacting
@@ -39,24 +39,42 @@ def find_confined(planned: PlannedPeer, project: Project) -> str:
                 spec = read_server(planned.name, planned.entry, project.environ)
                 if spec.disabled:
                     return ""
-                launch = ServerLaunch(planned.name, spec, planned.folder, project.environ)
+                launch = _launch_server(planned, spec, project)
     except PlanckError:
         return ""
-    _guard(launch, project)
     return tell_confined(launch.label, launch.replaceable) if launch.replaceable else ""
 
 
-def _guard(launch: Launch, project: Project) -> None:
-    """What an agent could replace of it runs in the sandbox, unless nothing does."""
-    if project.config.permissions.mode is not Mode.FULL:
-        launch.guarded, launch.elsewhere = replaceable_rights(project), project.home
+def _find_guard(project: Project) -> Confinement | None:
+    """What an agent could replace of a peer runs in the sandbox, unless nothing does."""
+    return None if project.config.permissions.mode is Mode.FULL else replaceable_rights(project)
+
+
+def _launch_server(planned: PlannedServer, spec: ServerSpec, project: Project) -> ServerLaunch:
+    return ServerLaunch(
+        planned.name,
+        spec,
+        planned.folder,
+        project.environ,
+        guarded=_find_guard(project),
+        elsewhere=project.home,
+        sign_in=TokenFile(project.home, planned.name, spec.url) if spec.url else None,
+    )
 
 
 def _launch_sidecar(
     planned: PlannedSidecar, project: Project, progress: Callable[[str], None]
 ) -> SidecarLaunch:
     cache = project.home / "cache" / "sidecars"
-    return SidecarLaunch(planned.name, planned.path, project.workspace, cache, project.environ, progress)
+    return SidecarLaunch(
+        planned.name,
+        planned.path,
+        project.workspace,
+        cache,
+        project.environ,
+        progress,
+        guarded=_find_guard(project),
+    )
 
 
 class OpenPeer:
@@ -84,7 +102,6 @@ class OpenPeer:
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
             launch = self._make_launch(planned, project)
-            _guard(launch, project)
             if replaceable := launch.replaceable:
                 self.confined = tell_confined(launch.label, replaceable)
                 self.changed_state("confined", self.confined)
@@ -195,10 +212,7 @@ class OpenServer(OpenPeer):
             raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled")
         planned.folder.mkdir(parents=True, exist_ok=True)
         self._timeout = spec.timeout
-        launch = ServerLaunch(self.name, spec, planned.folder, project.environ)
-        if spec.url:
-            launch.sign_in = TokenFile(project.home, self.name, spec.url)
-        return launch
+        return _launch_server(planned, spec, project)
 
     def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
         return ServerTool(listed, instances, self._timeout)

@@ -15,6 +15,7 @@ from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_process
 from planck.records import codec
+from planck.records.authority import Confinement
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
@@ -113,11 +114,23 @@ def _as_text(value: Any) -> Any:
 class ServerLaunch(Launch):
     """A server's process knows the allowed names of our environment and what its own entry says."""
 
-    def __init__(self, name: str, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: ServerSpec,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        guarded: Confinement | None = None,
+        elsewhere: Path | None = None,
+        sign_in: SignIn | None = None,
+    ) -> None:
+        """`elsewhere`: a folder to run in that no command can write. `sign_in`: at its address."""
         self.name = name
+        self.guarded = guarded
+        self._elsewhere = elsewhere
         self.url = spec.url
-        self.sign_in: SignIn | None = None
-        """What the user signed in with at this address."""
+        self._sign_in = sign_in
         self.prefix = tool_prefix(name)
         self.confinable = not spec.url
         self._spec = spec
@@ -129,7 +142,7 @@ class ServerLaunch(Launch):
         if self._spec.url:
             from planck.mcp.address import open_address
 
-            auth = self.sign_in.make_auth() if self.sign_in is not None else None
+            auth = self._sign_in.make_auth() if self._sign_in is not None else None
             return open_address(self._spec.url, self._spec.headers, auth, name=self.name)
         argv = (self._spec.command, *self._spec.args)
         cwd, confinement = self._cwd, self.confinement
@@ -161,10 +174,10 @@ class ServerLaunch(Launch):
         argv, cwd, roots = (self._spec.command, *self._spec.args), self._cwd, self.guarded.roots
         environment: Mapping[str, str] = self._environment
         found = find_replaceable(argv, os.path.realpath(cwd), environment, roots)
-        movable = found and self.elsewhere and not self._spec.cwd
+        movable = found and self._elsewhere and not self._spec.cwd
         relative = (word for word in argv if not os.path.isabs(word))
         if movable and not any(os.path.exists(os.path.join(cwd, word)) for word in relative):
-            elsewhere = self.elsewhere if self.elsewhere and self.elsewhere.is_dir() else Path("/")
+            elsewhere = self._elsewhere if self._elsewhere and self._elsewhere.is_dir() else Path("/")
             if not find_replaceable(argv, os.path.realpath(elsewhere), environment, roots):
                 cwd, found = elsewhere, ""
         if not found:

@@ -1,7 +1,7 @@
 """The gate before every call: judge it, ask the user where there is one, and record what was said."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -26,7 +26,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
 from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import spell_out
-from planck.toolkit.permit import Rehearsal, Trial
+from planck.toolkit.permit import Rehearse, Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import CHANGED, Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
@@ -161,9 +161,8 @@ class Call(msgspec.Struct, frozen=True):
     ctx: ToolContext
 
 
-class Objection(Protocol):
-    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
-        """Returns why the user need not be asked, which is a no; empty: there is nothing against it."""
+ObjectTo = Callable[[Tool, Mapping[str, Any], ToolContext], Awaitable[str]]
+"""Returns why the user need not be asked, which is a no; empty: there is nothing against it."""
 
 
 class AgentGate:
@@ -176,21 +175,22 @@ class AgentGate:
         authority: Authority,
         scribe: Scribe,
         *,
-        rehearsal: Rehearsal | None = None,
-        objection: Objection | None = None,
+        rehearse: Rehearse | None = None,
+        object_to: ObjectTo | None = None,
         find_ceiling: Callable[[], Mode] | None = None,
     ) -> None:
-        """`name` says who asks, and whom it works for. `objection` may say no in the user's place.
+        """`name` says who asks, and whom it works for.
 
-        `find_ceiling` returns the strictest mode of now, where `authority` is kept from the time of the call.
+        `rehearse` shows the user what a call would do; without it the question shows its arguments alone.
+        `object_to` may say no in the user's place. `find_ceiling` returns the strictest mode of now, where
+        `authority` is kept from the time of the call.
         """
         self.agent_id = scribe.agent_id or ""
         self.name = name
         self._gate = gate
         self.authority = authority
-        self.rehearsal = rehearsal
-        """Shows the user what a call would do; None: the question shows its arguments alone."""
-        self._objection = objection
+        self._rehearse = rehearse
+        self._object_to = object_to
         self._find_ceiling = find_ceiling
         self.rights: Confinement | None = None
         """Of a process that has them already: a yes to one of its calls adds nothing to them."""
@@ -243,7 +243,7 @@ class AgentGate:
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        if self._objection and (why := await self._objection.object(tool, call.args, ctx)):
+        if self._object_to and (why := await self._object_to(tool, call.args, ctx)):
             return await self._deny(ctx, tool, why, verdict)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
@@ -284,7 +284,7 @@ class AgentGate:
             basis = await tool.basis(args, dry)
             verdict = replace(verdict, confinement=replace(verdict.confinement, basis=basis))
         question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
-        preview = await self.rehearsal.rehearse(tool, call.args, dry) if self.rehearsal else ""
+        preview = await self._rehearse(tool, call.args, dry) if self._rehearse else ""
         question = replace(
             question,
             session_id=approvals.session_id,

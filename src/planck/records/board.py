@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records import partial_views
-from planck.records.events import USER, Event, PermissionRequest
+from planck.records.events import USER, Event
 from planck.records.rows import (
     AgentRow,
     Counts,
@@ -349,7 +349,7 @@ def _note_budget(board: Board, event: Event, data: Spending) -> Board:
     return board if data.limit_usd is None else replace(board, budget=data)
 
 
-def _ask_user(board: Board, event: Event, data: PermissionRequest) -> Board:
+def _ask_user(board: Board, event: Event, data: partial_views.Request) -> Board:
     row = board.agent(event.agent_id)
     board = _count(board, questions=1)
     if row and row.stopping:
@@ -474,7 +474,7 @@ _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "tool_end": _reading(partial_views.ToolEnd, _end_call),
     "usage": _reading(partial_views.UsageSpent, _spend),
     "budget": _reading(Spending, _note_budget),
-    "permission_request": _reading(PermissionRequest, _ask_user),
+    "permission_request": _reading(partial_views.Request, _ask_user),
     "permission_decision": _reading(partial_views.Decision, _hear_user),
     "file_changed": _reading(partial_views.FileChanged, _change_file),
     "compacted": _reading(partial_views.Compacted, _compact),

@@ -318,15 +318,15 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "permission_request"
     behind_checkpoint = True
     id: str
-    call_id: str = ""
-    tool: str = ""
+    call_id: str
+    tool: str
     agent: str = ""
     """Who asks, and for whom it works."""
-    text: str = ""
+    text: str
     """The whole call as it is shown, nothing invisible in it."""
-    adds: str = ""
+    adds: str
     """What an approval would allow beyond what the agent may do already."""
-    reason: str = ""
+    reason: str
     rule: str = ""
     """What an answer for longer than once would allow; empty: there is none."""
     preview: str = ""
@@ -335,7 +335,7 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
     deadline: str = ""
     """When the answer is no."""
-    digest: str = ""
+    digest: str
     """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
 
 

@@ -116,6 +116,17 @@ class UsageSpent(msgspec.Struct):
     cost_usd: float | None = None
 
 
+class Request(msgspec.Struct):
+    id: str
+    call_id: str = ""
+    tool: str = ""
+    text: str = ""
+    adds: str = ""
+    reason: str = ""
+    digest: str = ""
+    deadline: str = ""
+
+
 class Decision(msgspec.Struct):
     call_id: str = ""
     decision: str = ""

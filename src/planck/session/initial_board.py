@@ -4,26 +4,27 @@ from planck.records.authority import Mode
 from planck.records.board import Board
 from planck.records.ledger import Ledger
 from planck.records.rows import AgentRow, Spending
+from planck.session.logs import SessionLog
 from planck.session.result import describe_budget
-from planck.session.session import Session
 from planck.team.member import Member
+from planck.team.team import Team
 
 
-def make_opening_board(session: Session, mode: Mode) -> Board:
+def make_opening_board(log: SessionLog, team: Team, mode: Mode) -> Board:
     """Who is there, what was spent before and how full their windows are, without reading the log again.
 
     A resume has read it once; of what else a board has, only what happens from here on is in it.
     """
-    accounts = session.team.accounts
+    accounts = team.accounts
     ledger = accounts.before or Ledger()
     total = ledger.costs.total
     budget = describe_budget(accounts)
     return Board(
-        seq=session.opened_at,
-        id=session.id,
-        name=session.name,
+        seq=log.opened_at,
+        id=log.id,
+        name=log.name,
         mode=mode.value,
-        agents=tuple(_make_row(member, ledger) for member in session.team.members),
+        agents=tuple(_make_row(member, ledger) for member in team.members),
         budget=Spending(budget.limit_usd, budget.spent_usd) if budget else None,
         usage=total.usage,
         cost_usd=total.cost_usd,

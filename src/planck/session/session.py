@@ -1,7 +1,7 @@
-"""A conversation with a log: opened, resumed from its events, and closed."""
+"""A session from its log: its team rebuilt, or shown again what it was shown before."""
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
@@ -25,8 +25,7 @@ from planck.records.events import (
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import AgentSpec, SessionOptions
-from planck.session.bus import Reader
+from planck.records.specs import SessionOptions
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, Store, StoreError
 from planck.team.team import Team
@@ -35,79 +34,11 @@ if TYPE_CHECKING:
     from planck.records.ledger import Ledger
 
 
-class Session:
-    """A team, its journal and its log, which end together."""
+async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> SessionOptions | None:
+    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
 
-    def __init__(self, log: SessionLog, team: Team, before: SessionOptions | None = None) -> None:
-        """`before`: what held when it was run last; None for a new one, and for an old log."""
-        self.id = log.id
-        self._log = log
-        self.team = team
-        self.opened_at = log.opened_at
-        """The newest event before this process opened the session; 0 for a new one."""
-        self.before = before
-        self.store = log.store
-        self.journal = log.journal
-
-    @property
-    def name(self) -> str:
-        return self._log.name
-
-    @property
-    def head(self) -> int:
-        return self.store.head
-
-    async def rename(self, name: str) -> None:
-        await self._log.rename(name)
-
-    def read(self, after: int = 0) -> Iterator[Event]:
-        """What is in the log after a number."""
-        return self.store.read(after)
-
-    def attach(self, reader: Reader) -> None:
-        """From here on it gets what happens, in the step that publishes it."""
-        self.journal.attach(reader)
-
-    def detach(self, reader: Reader) -> None:
-        self.journal.detach(reader)
-
-    async def rewind(self, to: int) -> Err | None:
-        """Show every agent again what it was shown after that event, or say why not now.
-
-        Files and mail stay as they are, and so does the log.
-        """
-        if any(member.actor.working for member in self.team.members):
-            return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
-        try:
-            facts = plan_rewind(self.store, to)
-            for member in self.team.members:
-                if fact := facts.get(member.id):
-                    await member.actor.agent.scribe.record(fact, barrier=True)
-        except PlanckError as failure:
-            return failure.err
-        return None
-
-    def events(self, after: int = 0) -> AsyncGenerator[Event, None]:
-        """Every recorded event after a number, then what happens, deltas included."""
-        return self.journal.events(after)
-
-    async def aclose(self) -> None:
-        try:
-            await self.team.aclose()
-        finally:
-            await self._log.aclose()
-
-
-async def start_session(
-    log: SessionLog, started: SessionStarted, specs: Sequence[AgentSpec], team: Team
-) -> Session:
-    """Begins the log of a new session; the orchestrator is the first of the specs."""
-    await team.begin(specs, started)
-    return Session(log, team)
-
-
-async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Session:
-    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
+    Returns the options of the last run; None for an old log.
+    """
     store = log.store
     facts, before, ledger = _read_facts(store)
     living = [
@@ -126,10 +57,9 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         else []
     )
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
-    team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
-    await team.adopt(living)
-    return Session(log, team, before)
+    await team.adopt(living, ended=len(facts) - len(living))
+    return before
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:
@@ -147,6 +77,23 @@ def _refuse_headless(log: SessionLog) -> NoReturn:
             )
     text = f"no agent had started yet where the log of {log.name} ends; start a new session"
     raise SessionError(ErrorKind.NOT_FOUND, text)
+
+
+async def rewind(log: SessionLog, team: Team, to: int) -> Err | None:
+    """Shows every agent again what it was shown after that event, or says why not now.
+
+    Files and mail stay as they are, and so does the log.
+    """
+    if any(member.actor.working for member in team.members):
+        return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
+    try:
+        facts = plan_rewind(log.store, to)
+        for member in team.members:
+            if fact := facts.get(member.id):
+                await member.actor.agent.scribe.record(fact, barrier=True)
+    except PlanckError as failure:
+        return failure.err
+    return None
 
 
 def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:

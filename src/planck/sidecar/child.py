@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Callable, Sequence
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -162,8 +163,7 @@ def _with_timeout(tool: Tool, timeout_ms: Any) -> Tool:
     """Gives the tool the caller's deadline, where there is one: the caller is the one who waits."""
     if not isinstance(timeout_ms, int):
         return tool
-    timed = Tool.__new__(Tool)
-    timed.__dict__.update(tool.__dict__)
+    timed = copy(tool)
     timed.timeout = min(timeout_ms, MAX_TIMEOUT_MS) / 1000
     return timed
 

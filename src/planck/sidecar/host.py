@@ -13,6 +13,7 @@ from planck.mcp import meta
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import FinalError, Launch, Link, open_process
+from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.sidecar.build import prepare_python, runtime_paths
 from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
@@ -41,8 +42,11 @@ class SidecarLaunch(Launch):
         cache: Path,
         environment: Mapping[str, str],
         progress: Callable[[str], None],
+        *,
+        guarded: Confinement | None = None,
     ) -> None:
         """`progress` hears the build."""
+        self.guarded = guarded
         self.name = name
         self._path = path
         self._workspace = workspace

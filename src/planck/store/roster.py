@@ -14,6 +14,8 @@ Answer = Literal["alive", "draining", "gone"]
 CommandKind = Literal["prompt", "steer", "interrupt", "answer", "stop"]
 Role = Literal["view", "submit", "approve", "admin"]
 """Each may do what those before it may."""
+VERSION = 1
+"""Of what a session's row and log need of whoever works on it."""
 
 
 class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Labels that a node must have."""
     workspace: dict[str, Any] = {}
     options: dict[str, Any] = {}
-    version: int = 1
+    version: int = VERSION
     """Nodes that know less leave it alone."""
     attempts: int = 0
     """How often a node took it since a turn of it last ended."""

@@ -54,7 +54,7 @@ class Team:
         limits: Limits,
         build: "BuildAgent",
         accounts: Accounts | None = None,
-        hear_end: Callable[[str], None] | None = None,
+        hear_end: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited.
 
@@ -71,7 +71,7 @@ class Team:
         self._journal = journal
         self._clock = clock
         self._build = build
-        self._hear_end = hear_end or _ignore
+        self._hear_end = hear_end
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -136,13 +136,14 @@ class Team:
         self._start(member)
         return member
 
-    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]]) -> None:
+    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]], *, ended: int) -> None:
         """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted.
 
-        What the mail knew is remembered before, from the logs of those that ended too.
+        What the mail knew is remembered before, from the logs of those that ended too: so many.
         """
         from planck.team.restore import restore_agent  # a new team has nothing to restore
 
+        self.total = ended
         restored = [restore_agent(spec, facts, self._journal, self._build) for spec, facts in logs]
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
@@ -433,10 +434,6 @@ class Team:
             entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
         await self._journal.record_all([crashed, *entries])
-
-
-def _ignore(agent_id: str) -> None:
-    """A team whose agents leave nothing behind."""
 
 
 def _describe_crash(crash: Exception) -> ErrorEvent:

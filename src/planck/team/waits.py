@@ -41,6 +41,10 @@ class _Streak(msgspec.Struct):
     texts: dict[str, int] = {}
     count: int = 0
 
+    def add(self, envelope: Envelope, count: int) -> None:
+        self.texts[envelope.sender] = hash(envelope.text)
+        self.last, self.count = envelope.sender, count
+
 
 class Echoes:
     """Notices a pair of agents that say the same to each other, to and fro, while neither does anything.
@@ -62,8 +66,7 @@ class Echoes:
         if streak is None:
             streak = _Streak(envelope.root, effects)
             self._pairs[frozenset((envelope.sender, envelope.receiver))] = streak
-        streak.texts[envelope.sender] = hash(envelope.text)
-        streak.last, streak.count = envelope.sender, count
+        streak.add(envelope, count)
         return count
 
     def _find(self, envelope: Envelope, effects: tuple[int, int]) -> _Streak | None:

@@ -1,5 +1,6 @@
 """What the executor asks before it runs a call."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from planck.records.authority import Confinement
@@ -19,9 +20,8 @@ class Trial(Protocol):
         run again, or why it is not."""
 
 
-class Rehearsal(Protocol):
-    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
-        """Returns what the tool's dry run says, bounded; nothing is changed, and nothing asked."""
+Rehearse = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[str]]
+"""Returns what the tool's dry run says, bounded; nothing is changed, and nothing asked."""
 
 
 class Permit(Protocol):

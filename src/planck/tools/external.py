@@ -43,8 +43,18 @@ _KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEED
 class ExternalTool(Tool):
     """A tool from a file: where it came from, and what exactly was loaded."""
 
-    def __init__(self, content: bytes, path: str, environment: Mapping[str, str], spill: Path | None) -> None:
-        """Raises `ToolError` for content that is no sound TOOL.json."""
+    def __init__(
+        self,
+        content: bytes,
+        path: str,
+        environment: Mapping[str, str],
+        spill: Path | None,
+        root: Root | None = None,
+    ) -> None:
+        """Raises `ToolError` for content that is no sound TOOL.json.
+
+        `root`: the workspace as it was when its session began; None: as it is at each call.
+        """
         from planck.tools.template import compile_template  # reads bash; most workspaces have no TOOL.json
 
         fields = _parse_fields(content, path)
@@ -54,8 +64,7 @@ class ExternalTool(Tool):
         self._template = compile_template(self.command)
         self._environment = allowed(environment)
         self._spills = Spills(spill) if spill else None
-        self.root: Root | None = None
-        """The workspace as it was when its session began; None: as it is at each call."""
+        self._root = root
         super().__init__(
             fields["name"],
             fields["description"],
@@ -87,7 +96,7 @@ class ExternalTool(Tool):
         return command_outcome(done, ran)
 
     def _find_root(self, ctx: ToolContext) -> Root:
-        return self.root or Root(ctx.workspace)
+        return self._root or Root(ctx.workspace)
 
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
@@ -112,13 +121,17 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 def from_file(
-    path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None, spill: Path | None = None
+    path: str | os.PathLike[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    spill: Path | None = None,
+    root: Root | None = None,
 ) -> Ok[ExternalTool] | Err:
     """Loads one tool. `environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(content, shown, environment or {}, spill)
+        tool = ExternalTool(content, shown, environment or {}, spill, root)
         arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
@@ -132,6 +145,7 @@ def discover(
     spill: Path | None = None,
     taken: Iterable[str] = (),
     before: Iterable[ExternalTool] = (),
+    root: Root | None = None,
 ) -> Discovery:
     """Loads in the order of the directories, then of the folders' names; the first of a name wins.
 
@@ -141,7 +155,7 @@ def discover(
     old = len(found)
     problems: list[Problem] = []
     for path in (path for folder in dirs for path in _find_candidates(folder, problems)):
-        result = from_file(path, environment=environment, spill=spill)
+        result = from_file(path, environment=environment, spill=spill, root=root)
         if isinstance(result, Err):
             problems.append(Problem(escape(path), result))
         elif clash := _find_clash(result.value, found, set(taken)):

@@ -96,7 +96,7 @@ class PoolNode:
 
     async def _keep_pace(self) -> None:
         """Looks for work when somebody hints at some, and for what all nodes may ask of the providers."""
-        loop, paces, terms = asyncio.get_running_loop(), self.pool.paces, self._terms
+        loop, paces, terms = asyncio.get_running_loop(), self.pool.shares.paces, self._terms
         heard = -terms.lease_s
         paces.on_limited = self._tell_limited
         while True:

@@ -43,8 +43,8 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
             for one in changes
         ]
         count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
-        listed = ChangeList(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
-        listed.note = note
+        title, keys = f"{count}, the newest first", {"u": "takes it back, or up again"}
+        listed = ChangeList(title, rows, keys, at, note)
         await talk.frontend.browse(listed, partial(_draw_change, changes))
         if not listed.key:
             return

@@ -91,10 +91,12 @@ class Page:
 class ChangeList:
     """Rows of which one is marked, and below them what there is to say of it; some keys act on that one."""
 
-    def __init__(self, title: str, rows: Sequence[str], keys: Mapping[str, str], at: int = 0) -> None:
+    def __init__(
+        self, title: str, rows: Sequence[str], keys: Mapping[str, str], at: int = 0, note: str = ""
+    ) -> None:
         """`keys`: what each of them does, in a word or two; it is left by them, and by Esc."""
         self.title = title
-        self.note = ""
+        self.note = note
         self.left = False
         self.key = ""
         """The one that was pressed; empty: none."""

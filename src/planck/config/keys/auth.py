@@ -6,9 +6,9 @@ from typing import Any
 from planck.config.keys.credentials import Keyring, Saved, client, key_variables
 from planck.config.models import known_providers, provider_entry
 from planck.config.schema import Config
+from planck.http.errors import AuthError
 from planck.http.transport import Transport
 from planck.llm import oauth
-from planck.llm.oauth import AuthError
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 

@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from planck.config.schema import KEYLESS, Config, ProviderEntry
+from planck.http.errors import AuthError
 from planck.http.transport import Transport
-from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
-from planck.llm.oauth import AuthError, Client, Grant
 from planck.llm.provider import ProviderError
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -27,6 +26,9 @@ from planck.records.ports import Clock, add_seconds
 from planck.records.redact import Redactor
 from planck.workspace.paths.paths import Root, WorkspaceError, stamp_file
 from planck.workspace.paths.regular import read_regular
+
+if TYPE_CHECKING:
+    from planck.llm.oauth import Client, Grant
 
 FILE = "credentials.json"
 SIGN_INS = "mcp-auth.json"
@@ -225,7 +227,7 @@ class Keyring:
     def is_expired(self, saved: Saved) -> bool:
         return bool(saved.expires) and saved.expires <= add_seconds(self._clock.now(), _EARLY)
 
-    def save(self, name: str, grant: Grant) -> Saved:
+    def save(self, name: str, grant: "Grant") -> Saved:
         expires = add_seconds(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
@@ -277,6 +279,8 @@ class KeyAccess:
         if saved is None or not saved.refresh_token or self._entry.oauth is None:
             return False
         try:
+            from planck.llm import oauth  # only for an account
+
             grant = await oauth.renew(self._transport, client(self._entry), saved.refresh_token)
             self._ring.save(self._name, grant)
         except AuthError as failure:
@@ -292,7 +296,7 @@ class KeyAccess:
             raise ProviderError(failure.err.kind, failure.err.message, failure.err.details) from None
 
 
-def client(entry: ProviderEntry) -> Client:
+def client(entry: ProviderEntry) -> "Client":
     """The authorization server that an entry declares."""
     declared = entry.oauth
     if declared is None or entry.withhold_key:
@@ -300,6 +304,8 @@ def client(entry: ProviderEntry) -> Client:
             ErrorKind.DEVICE_CODE_UNSUPPORTED,
             "this provider declares no `oauth` endpoints in your config; store an API key instead",
         )
+    from planck.llm.oauth import Client
+
     return Client(
         declared.client_id,
         declared.device_url,

@@ -6,10 +6,8 @@ One whose program an agent's command could replace runs in the sandbox. Those wr
 they are: its names of tools, arguments and events stand beside ours, and a matcher means a tool by either.
 """
 
-import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,7 +16,7 @@ from planck.config.project import Project
 from planck.permissions.gate import AgentGate
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
-from planck.records.events import PermissionDecision, Status
+from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
@@ -28,16 +26,10 @@ from planck.toolkit.truncate import truncate
 from planck.tools import arguments
 from planck.tools.executor import Executor, ReadCall, read_calls
 from planck.tools.results import Finished
-from planck.workspace.paths.paths import WorkspaceError
-from planck.workspace.process import process
-from planck.workspace.process.process import ProcessError
-from planck.workspace.sandbox.sandbox import SandboxError
 
 if TYPE_CHECKING:
     from planck.headless.hooks.reading import Hook
-
-BLOCK = 2
-_MAX_OUTPUT = 64 * 1024
+    from planck.headless.hooks.running import HookRunner
 
 
 class HookReply(msgspec.Struct, frozen=True):
@@ -56,14 +48,9 @@ class Hooks:
 
     def __init__(self, project: Project, session_id: str, scribe: Scribe, *, mode: Mode, off: bool) -> None:
         """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
-        workspace = project.workspace
         self._project = project
         self.mode = mode
-        self._told: set[str] = set()
-        self._resources = project.resources
-        self._workspace = workspace
-        self._environment = {**process.allowed(project.environ), "PLANCK_PROJECT_DIR": str(workspace)}
-        self._environment["CLAUDE_PROJECT_DIR"] = str(workspace)
+        self._runner: HookRunner | None = None
         self._session_id = session_id
         self._scribe = scribe
         self._off = off
@@ -80,7 +67,7 @@ class Hooks:
         return has_any(settings, events)
 
     def _settings(self) -> Mapping[str, Any]:
-        return {} if self._off else self._resources.now.hooks
+        return {} if self._off else self._project.resources.now.hooks
 
     async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> HookReply:
         """What all of them say of the arguments that the call has in the end: whoever changes them is heard
@@ -112,7 +99,7 @@ class Hooks:
     def _describe_call(self, agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
         from planck.headless.hooks.claude_names import add_keys, name_for_hooks
 
-        given = add_keys(tool, args, str(self._workspace))
+        given = add_keys(tool, args, str(self._project.workspace))
         call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
         return {**call, "agent": agent}
 
@@ -130,6 +117,8 @@ class Hooks:
 
     async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
         """Why a user need not be asked about a call: a hook says no; empty: none does."""
+        if not self.has("PermissionRequest"):
+            return ""
         facts = self._describe_call(agent, ctx.call_id, tool.name, args)
         verdict = await self.fire("PermissionRequest", tool.name, facts)
         return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
@@ -165,89 +154,12 @@ class Hooks:
         return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
 
     async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> HookReply:
-        message = {
-            "hook_event_name": event,
-            "session_id": self._session_id,
-            "transcript_path": self._find_log(),
-            "cwd": str(self._workspace),
-            "permission_mode": _MODES.get(self.mode, "default"),
-            "mode": str(self.mode),
-            **facts,
-        }
-        import tempfile  # only where there is a hook
+        if self._runner is None:
+            from planck.headless.hooks.running import HookRunner  # only where there is a hook
 
-        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout:
-            stdin.write(codec.encode(message) + b"\n")
-            stdin.seek(0)
-            try:
-                self._project.root.check()
-                command = self._make_command(event, hook)
-                job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
-            except ProcessError as failure:
-                self._warn(event, failure.err.message)
-                return HookReply()
-            except (SandboxError, WorkspaceError) as failure:
-                self._warn(event, failure.err.message)
-                return HookReply(True, f"{hook.command!r} could not be run: {failure.err.message}")
-            try:
-                in_time = await job.wait(hook.timeout)
-            finally:
-                await job.kill()
-            done = job.completed(not in_time)
-            answer = os.pread(stdout.fileno(), _MAX_OUTPUT + 1, 0)
-            said = answer[:_MAX_OUTPUT].decode("utf-8", "replace").strip()
-        if done.exit_code == BLOCK:
-            reason = truncate(done.output.strip() or said)
-            return HookReply(True, reason or f"{hook.command!r} blocked it and gave no reason")
-        if done.exit_code != 0:
-            how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
-            self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
-            return HookReply()
-        if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
-            return HookReply(True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON")
-        return _spoken(event, said)
-
-    def _find_log(self) -> str:
-        """The session's own file, a SQLite log; empty where it is not stored."""
-        folder = Path(self._project.config.sessions_dir or self._project.home / "sessions").expanduser()
-        return next((str(file) for file in folder.glob(f"{self._session_id}_*.db")), "")
-
-    def _make_command(self, event: str, hook: "Hook") -> process.Command:
-        argv = process.shell(f"{hook.command}\nexit $?")
-        environment: Mapping[str, str] = self._environment
-        rights = None
-        if self.mode is not Mode.FULL:
-            replaceable, environment = look_at_hook(hook.command, self._project, environment)
-            if replaceable:
-                from planck.config.rules import replaceable_rights
-                from planck.workspace.sandbox.programs import tell_confined
-
-                rights = replaceable_rights(self._project)
-                if hook.command not in self._told:
-                    self._told.add(hook.command)
-                    text = tell_confined(repr(hook.command), replaceable)
-                    self._scribe.publish(Status(component="hook", name=event, state="confined", detail=text))
-        return process.Command(argv, self._workspace, environment, rights, keep=_MAX_OUTPUT)
-
-    def _warn(self, event: str, text: str) -> None:
-        self._scribe.publish(Status(component="hook", name=event, state="failed", detail=text))
-
-
-def look_at_hook(
-    command: str, project: Project, environment: Mapping[str, str]
-) -> tuple[str, Mapping[str, str]]:
-    """Returns what of it a confined command could replace, and the environment that it runs with.
-
-    One that runs with the user's rights finds no program in the workspace.
-    """
-    from planck.own_code import outside_path
-    from planck.workspace.sandbox.programs import find_replaceable_in_script
-
-    roots = project.roots
-    found = find_replaceable_in_script(command, roots[0], environment, roots)
-    if found:
-        return found, environment
-    return "", {**environment, "PATH": outside_path(environment["PATH"], roots)}
+            self._runner = HookRunner(self._project, self._session_id, self._scribe)
+        blocked, said = await self._runner.run(event, hook, facts, self.mode)
+        return HookReply(True, said) if blocked else _spoken(event, said)
 
 
 class HookObjection:
@@ -332,10 +244,6 @@ class Hooked:
         if not objection:
             return done
         return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
-
-
-_MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full": "bypassPermissions"}
-"""What Claude Code calls what comes nearest."""
 
 
 def _spoken(event: str, said: str) -> HookReply:

@@ -144,8 +144,7 @@ class TeamServer:
         read_end = os.open(up, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         held = os.open(up, os.O_WRONLY | os.O_CLOEXEC)
         write_end = os.open(down, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        wire = _SlotWire(read_end, write_end, held)
-        wire.names, wire.server = (up, down), self
+        wire = _SlotWire(self, (up, down), read_end, write_end, held)
         self._wires.add(wire)
         task = asyncio.get_running_loop().create_task(self._serve(wire))
         self._serving.add(task)
@@ -187,11 +186,15 @@ def _may_run(path: str, owner: tuple[int, int]) -> bool:
 
 
 class _SlotWire(Wire):
-    names: tuple[str, ...] = ()
-    server: TeamServer | None = None
+    def __init__(
+        self, server: TeamServer, names: tuple[str, str], read_end: int, write_end: int, held: int
+    ) -> None:
+        super().__init__(read_end, write_end, held)
+        self.names: tuple[str, ...] = names
+        self._server = server
 
     def release(self) -> None:
         """The first bytes came, or none will."""
         super().release()
-        if self.names and self.server is not None:
-            self.server.take(self)
+        if self.names:
+            self._server.take(self)

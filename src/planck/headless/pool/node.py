@@ -12,12 +12,9 @@ from planck.headless.pool.outage import Outage
 from planck.headless.pool.watchdog import Watchdog
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.store.roster import Answer, NodeRow, Roster, SessionRow
+from planck.store.roster import VERSION, Answer, NodeRow, Roster, SessionRow
 
 log = logging.getLogger(__name__)
-
-VERSION = 1
-"""Of what a session's row and log need of whoever works on it."""
 
 _MANY = 64
 """Sessions taken at a time: the rest is there at the next look."""

@@ -33,6 +33,10 @@ from planck.workspace.paths.paths import is_inside
 log = logging.getLogger(__name__)
 
 
+class PoolError(ConfigError):
+    """The pool can't do that, and why."""
+
+
 class Workplace(msgspec.Struct, frozen=True):
     folder: Path
     own: bool = False
@@ -51,7 +55,7 @@ def describe_source(repo: str, ref: str) -> dict[str, Any]:
     source, path = read_source(repo, ref), read_path(repo)
     if path and os.path.isdir(path) and not _is_repository(path):
         if ref:
-            raise ConfigError(ErrorKind.INVALID_ARGS, f"{repo!r} is no git repository: leave out --ref")
+            raise PoolError(ErrorKind.INVALID_ARGS, f"{repo!r} is no git repository: leave out --ref")
         return {"kind": "shared", "path": source.path}
     return {"kind": "git", "repo": path or source.address, "ref": ref}
 
@@ -128,7 +132,7 @@ class Places:
         source = Source("", "", "", "", found)
         self._check_folder(source, shared=True)
         if not os.path.isdir(found):
-            raise ConfigError(
+            raise PoolError(
                 ErrorKind.NOT_FOUND, f"{found!r} is not there on this node; mount it, or submit with a URL"
             )
         if (
@@ -178,7 +182,7 @@ class Places:
         self._check_folder(source)
         found = find_git_folder(source.path)
         if found is None:
-            raise ConfigError(
+            raise PoolError(
                 ErrorKind.NOT_FOUND,
                 f"{path!r} is not a repository on this node; mount it, or submit with a URL",
             )
@@ -190,7 +194,7 @@ class Places:
                 owner = os.path.dirname(place) if os.path.basename(place) == ".git" else place
                 self._check_accepted(Source("", "", "", "", owner))
             if why := check_git_folder(place):
-                raise ConfigError(ErrorKind.PERMISSION_DENIED, f"{path!r} can't be cloned: {why}")
+                raise PoolError(ErrorKind.PERMISSION_DENIED, f"{path!r} can't be cloned: {why}")
         return source, found.own
 
     def _check_folder(self, source: Source, *, shared: bool = False) -> None:
@@ -199,10 +203,15 @@ class Places:
         if not any(entry.said.startswith("/") and entry.wanted == source for entry in self._accept):
             self._check_apart(source.path)
 
+    def check_repo(self, repo: str) -> None:
+        """Raises for a folder that is private; what is cloned is looked at when it is."""
+        if path := read_path(repo):
+            self.check_private(path)
+
     def check_private(self, path: str) -> None:
         """Raises for a private place, no matter who names it."""
         if place := find_private(path, self._home, self._environ, self._sessions_dir, strict=True):
-            raise ConfigError(
+            raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
                 f"No session works in {path!r}: {place!r} is private on this node. Submit the folder of a "
                 "project",
@@ -212,7 +221,7 @@ class Places:
         """Refuses a folder whose files decide what this node runs, unless it is named without a `*`."""
         homes = (self._home, self._environ.get("HOME") or "/root")
         if any(is_inside(os.path.realpath(home), (path,)) for home in homes):
-            raise ConfigError(
+            raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} has the settings of this node's user in it; submit a folder of its own, or "
                 "name this one in `node.accept` of the node's configuration",
@@ -222,7 +231,7 @@ class Places:
         """`shared`: it is worked in, and not cloned; a file URL names repositories only."""
         entries = (entry for entry in self._accept if not (shared and entry.said.startswith("file:")))
         if not any(entry.names(source) for entry in entries):
-            raise ConfigError(
+            raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
                 f"this node does not work on {source.shown!r}; add it to `node.accept` of its configuration",
             )

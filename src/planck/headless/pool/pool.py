@@ -12,18 +12,15 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.archive.archive import Archive
-from planck.config.load import ConfigError
 from planck.config.providers import open_shares
 from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
-from planck.headless.pool.node import VERSION
-from planck.headless.pool.places import Places, Workplace, describe_folder, describe_source
+from planck.headless.pool.places import Places, PoolError, Workplace, describe_folder, describe_source
 from planck.headless.requests import name_session
 from planck.headless.services.reopening import carry_over, find_left
-from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -44,9 +41,8 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.store.postgres.claimed import ClaimedLibrary
-from planck.store.roster import Command, NodeRow, SessionRow
+from planck.store.roster import VERSION, Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
-from planck.workspace.git.sources import read_path
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
@@ -56,10 +52,6 @@ _DIGESTED = ("team", "model", "name", "mode", "max_budget_usd", "max_steps")
 
 LOSSES = 3
 """A session that lost its node so often without a finished turn is given up."""
-
-
-class PoolError(ConfigError):
-    """The pool can't do that, and why."""
 
 
 class Pool:
@@ -83,12 +75,8 @@ class Pool:
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
-        self._shares = open_shares(planck.project, self._clock, database.url)
-
-    @property
-    def paces(self) -> Paces:
-        """How often this node asks the providers."""
-        return self._shares.paces
+        self.shares = open_shares(planck.project, self._clock, database.url)
+        """How often this node asks the providers, of what all nodes may."""
 
     @property
     def workspace(self) -> Path:
@@ -117,11 +105,7 @@ class Pool:
 
     def export_page(self, id_or_name: str) -> bytes:
         """Returns a session as one file that a browser opens without a server."""
-        from planck.archive.page_file import choose_options  # few are exported
-
-        return self.archive.render_file(
-            id_or_name, choose_options((), 10.0, with_log=False), self._planck.redactor()
-        )
+        return self.archive.render_file(id_or_name, self._planck.redactor())
 
     async def submit(
         self,
@@ -142,8 +126,7 @@ class Pool:
         """
         id = name_submission(key)
         workspace = describe_source(repo, ref)
-        if path := read_path(repo):
-            self._places.check_private(path)
+        self._places.check_repo(repo)
         if options.team:
             check_alias(options.team)
         asked: dict[str, Any] = {"prompt": prompt, "repo": repo, "ref": ref, "need": need}
@@ -246,7 +229,7 @@ class Pool:
             trust=self._planck.trust if place.own else False,
             approver=self._approver,
             library=library,
-            shared=self._shares,
+            shared=self.shares,
         )
         self._at[row.id] = planck, place
         mode = self._find_mode(row, planck.config.permissions.mode)
@@ -375,7 +358,7 @@ class Pool:
         async with AsyncExitStack() as closing:
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
-        await asyncio.to_thread(self._shares.close)
+        await asyncio.to_thread(self.shares.close)
 
 
 def _describe(options: RunOptions, ceiling: Mode | None) -> dict[str, Any]:

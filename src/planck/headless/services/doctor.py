@@ -15,7 +15,7 @@ import planck
 from planck.config.keys.secrets import hide_in_text
 from planck.config.load import ConfigError
 from planck.config.project import Project
-from planck.headless.hooks import hooks, reading
+from planck.headless.hooks import reading, running
 from planck.headless.planck import Planck
 from planck.headless.services.toolbox import BUILT_IN, ToolBox
 from planck.peers.plan import find_missing_extra, plan_peers
@@ -162,7 +162,7 @@ def _find_confined(planck_: Planck) -> Iterator[str]:
         return
     for event in reading.parse(project.config.hooks)[0].values():
         for hook in event:
-            if replaceable := hooks.look_at_hook(hook.command, project, environment)[0]:
+            if replaceable := running.look_at_hook(hook.command, project, environment)[0]:
                 yield tell_confined(f"the hook {hook.command!r}", replaceable)
     plan = plan_peers(planck_.resources)
     if plan.sidecars or plan.servers:

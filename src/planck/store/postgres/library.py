@@ -155,9 +155,7 @@ class PostgresLibrary:
         except BaseException:
             self._open.discard(row.id)
             raise
-        store = PostgresStore(self.engine, row.id, row.epoch, mirror, claimed=claimed)
-        store.damage = damage
-        return store
+        return PostgresStore(self.engine, row.id, row.epoch, mirror, claimed=claimed, damage=damage)
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:

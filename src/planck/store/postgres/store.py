@@ -32,7 +32,14 @@ class PostgresStore:
     moves = True
 
     def __init__(
-        self, engine: CommitQueue, id: str, epoch: int, mirror: Mirror, *, claimed: bool = False
+        self,
+        engine: CommitQueue,
+        id: str,
+        epoch: int,
+        mirror: Mirror,
+        *,
+        claimed: bool = False,
+        damage: Err | None = None,
     ) -> None:
         """`claimed`: the roster gave it to this node, and takes it back; else closing it lets go of it."""
         self.id = id
@@ -50,7 +57,7 @@ class PostgresStore:
         self._closed = False
         self._claimed = claimed
         self._settled = asyncio.Event()
-        self.damage: Err | None = None
+        self.damage = damage
         engine.enter(self)
 
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:

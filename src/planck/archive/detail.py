@@ -1,0 +1,133 @@
+"""What the sound part of a stored log comes to: its agents, its last words, its result, what it cost."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from planck.archive.listing import SessionInfo, Summary, describe_log
+from planck.records.board import Board
+from planck.records.events import TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.rows import AgentRow
+from planck.records.usage import Costs, Spent, Usage
+from planck.session.blocked import describe_state, why_blocked
+from planck.session.result import RunResult, mark_stopped, summarise_run
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.store import StoreError
+
+if TYPE_CHECKING:
+    from planck.session.costs import CostReport
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    type: str
+    name: str
+    model: str
+    state: str
+    """In words: `idle`, `in a turn`, whom it waits for, or how it ended."""
+    turns: int
+    usage: Usage
+
+
+class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
+    info: SessionInfo
+    agents: list[AgentInfo]
+    usage: Usage
+    spent: list[Spent]
+    last_text: str
+
+
+class ReadLog(msgspec.Struct, frozen=True):
+    """One pass over the sound part of a log."""
+
+    board: Board
+    info: SessionInfo
+    costs: Costs
+    last_text: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether a process goes on with what the log leaves open."""
+        return self.info.state == self.board.state
+
+    def detail(self) -> SessionDetail:
+        return SessionDetail(
+            info=self.info,
+            agents=[_describe_agent(row, self.board, self.alive) for row in self.board.agents],
+            usage=self.board.usage,
+            spent=self.costs.rows,
+            last_text=self.last_text,
+        )
+
+    def result(self, store: SqliteReader, after: int) -> RunResult | None:
+        """What the events after a number come to; None while the orchestrator has ended no turn there.
+
+        A turn that no process goes on with has come to its end.
+        """
+        if self.info.state in ("running", "waiting") or not self.board.agents:
+            return None
+        lead, events = self.board.agents[0].id, [*store.read(after)]
+        ended = any(event.type == TurnEnd.type and event.agent_id == lead for event in events)
+        if not ended and self.alive:
+            return None
+        result = summarise_run(
+            events,
+            names={row.id: row.name for row in self.board.agents},
+            session_id=self.info.id,
+            session_name=self.info.name,
+        )
+        return result if ended else mark_stopped(result, TurnStatus.INTERRUPTED)
+
+    def why_blocked(self, now: str) -> list[str]:
+        """Puts each wait in words."""
+        if self.alive:
+            lines = why_blocked(self.board, now)
+        else:
+            lines = [
+                "nothing moves: no process has this session open; what was at work when it stopped is "
+                f"named when you resume it with `planck -r {self.info.name}`"
+            ]
+        return [*lines, self.info.problem] if self.info.problem else lines
+
+
+def read_log(store: SqliteReader) -> ReadLog:
+    fold, text, problem = Summary(), "", ""
+    costs = Costs()
+    try:
+        for event in store.read():
+            fold.add(event)
+            if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
+                text = end.text or text
+            elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
+                costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd)
+    except StoreError as e:
+        problem = str(e)
+    costs.names |= {row.id: row.name for row in fold.board.agents}
+    return ReadLog(fold.board, describe_log(store, fold, problem), costs, text)
+
+
+def read_costs(store: SqliteReader) -> "CostReport":
+    """What each agent used; of a damaged log, what is sound counts."""
+    from planck.records.ledger import Ledger
+    from planck.session.costs import report_costs
+
+    ledger = Ledger()
+    with suppress(StoreError):
+        for event in store.read():
+            ledger.add(event)
+    return report_costs(ledger)
+
+
+def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:
+    """An agent that no process runs is in no turn, whatever its log leaves open."""
+    open_still = row.status not in ("idle", "ended")
+    return AgentInfo(
+        id=row.id,
+        type=row.type,
+        name=row.name,
+        model=row.model,
+        state=describe_state(row, board) if alive or not open_still else "interrupted",
+        turns=row.turn,
+        usage=row.usage,
+    )

@@ -1,0 +1,195 @@
+"""What can be read of stored sessions: lists, one session whole, searches, and what is made of a log."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
+from planck.archive.listing import Listing, SessionInfo, describe_holder, read_info
+from planck.records.events import Event
+from planck.records.outcome import PlanckError
+from planck.records.redact import Redactor
+from planck.session.outputs import find_output
+from planck.store.sqlite.library import FileLibrary
+from planck.store.sqlite.reader import SqliteReader
+from planck.toolkit.clock import SystemClock
+
+if TYPE_CHECKING:
+    from planck.archive.proof import Proof
+    from planck.archive.search import Hit
+    from planck.archive.stats import Stats
+    from planck.archive.transcript import Transcript
+    from planck.session.costs import CostReport
+    from planck.session.result import RunResult
+    from planck.session.undo import FileDiff, Selection
+    from planck.store.library import LocalLibrary
+
+
+class ArchiveReader:
+    """The sessions of one directory, seen from one workspace; all of it also of those that are open."""
+
+    def __init__(self, folder: Path, workspace: Path, library: "LocalLibrary | None" = None) -> None:
+        """`folder` is where the library's logs can be read; without one it is all there is."""
+        self._folder = folder
+        self._workspace = workspace
+        self._library = library or FileLibrary(folder, workspace)
+        self._clock = SystemClock()
+
+    def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
+        """Lists sessions, newest first; those of other workspaces only when asked for."""
+        return [info for _, info in self._list(everywhere, limit)]
+
+    def info(self, id_or_name: str) -> SessionInfo:
+        path = self._library.path_of(id_or_name)
+        return self._describe_holder(path, read_info(path))
+
+    def now(self) -> str:
+        """The time that ages are counted to."""
+        return self._clock.now()
+
+    def detail(self, id_or_name: str) -> SessionDetail:
+        """Says all that the sound part of the log holds; damage is named in `info.problem`."""
+        with self._reading(id_or_name) as store:
+            return self._read_log(store).detail()
+
+    def recorded(self, id: str, after: int = 0) -> Generator[Event, None, None]:
+        """Yields the events after a number; also of a session that somebody has open."""
+        with self._reading(id) as store:
+            yield from store.read(after)
+
+    def has_after(self, id: str, seq: int) -> bool:
+        """Whether a log has grown beyond a number, or is gone: then it is worth another look."""
+        try:
+            with self._reading(id) as store:
+                return store.head > seq
+        except PlanckError:
+            return True
+
+    def result(self, id: str, after: int = 0) -> "RunResult | None":
+        """What the events after a number come to; None while the orchestrator has ended no turn there.
+
+        A turn that no process goes on with has come to its end.
+        """
+        with self._reading(id) as store:
+            return self._read_log(store).result(store, after)
+
+    def costs(self, id_or_name: str) -> "CostReport":
+        """What each agent used of which model, of which budget, and when that is used up."""
+        with self._reading(id_or_name) as store:
+            return read_costs(store)
+
+    def stats(self, days: int | None = None) -> "Stats":
+        """What all stored sessions of every workspace have used, today and in the days before."""
+        from planck.archive.stats import count_sessions
+
+        return count_sessions(self._list(everywhere=True), self._clock.now()[:10], days)
+
+    def why_blocked(self, id_or_name: str) -> list[str]:
+        """Puts each wait in words; also of a session that another process runs now."""
+        with self._reading(id_or_name) as store:
+            return self._read_log(store).why_blocked(self._clock.now())
+
+    def transcript(self, id_or_name: str) -> "Transcript":
+        """Tells who said and did what; of a long session its end."""
+        with self._reading(id_or_name) as store:
+            from planck.archive.transcript import tell
+
+            return tell(store)
+
+    def events(self, id_or_name: str) -> Iterator[bytes]:
+        """Yields the export: one JSON line an event."""
+        with self._reading(id_or_name) as store:
+            from planck.archive.transfer import export
+
+            yield from export(store, self._library.list_detached(store.meta.get("id", "")))
+
+    def blob(self, id_or_name: str, name: str) -> bytes:
+        """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
+        with self._reading(id_or_name) as store:
+            return store.blob(name)
+
+    def find_output(self, session_id: str, call_id: str) -> Path | None:
+        """Returns the file with the whole output of a call, where that was too long for the model."""
+        return find_output(self._library, session_id, call_id)
+
+    def render_markdown(self, id_or_name: str) -> Iterator[str]:
+        """Yields the session piece by piece, as a page to read."""
+        with self._reading(id_or_name) as store:
+            from planck.archive.markdown import render_page
+
+            yield from render_page(store)
+
+    def render_file(
+        self,
+        id_or_name: str,
+        redactor: Redactor,
+        *,
+        hide: Sequence[str] = (),
+        max_mb: float = 10.0,
+        with_log: bool = False,
+    ) -> bytes:
+        """Returns the session as one file for a browser; the same log gives the same bytes."""
+        from planck.archive.page_file import choose_options, render_file
+        from planck.archive.proof import StoredLog
+
+        options = choose_options(hide, max_mb, with_log=with_log)
+        with self._reading(id_or_name) as store:
+            return render_file(StoredLog(store), options, redactor)
+
+    def verify_file(self, file: Path, redactor: Redactor) -> "Proof":
+        """Proves what such a file shows, by the log in it and by the session, where it is stored here."""
+        from planck.archive.proof import read_facts, verify_file
+
+        id = read_facts(file.read_bytes()).id
+        try:
+            reading = self._reading(id)
+        except PlanckError:
+            return verify_file(file, None, redactor)
+        with reading as store:
+            return verify_file(file, store if store.meta.get("id") == id else None, redactor)
+
+    def verify_session(self, id_or_name: str) -> "Proof":
+        """Reads a whole log and everything in it; raises what does not match its chain of hashes."""
+        from planck.archive.proof import verify_log
+
+        with self._reading(id_or_name) as store:
+            return verify_log(store)
+
+    def changes(self, id: str, selection: "Selection", redactor: Redactor) -> "tuple[FileDiff, ...]":
+        """What was done to files; also in a session that somebody has open."""
+        from planck.session.undo import list_changes
+
+        with self._reading(id) as store:
+            return list_changes(store, selection, redactor)
+
+    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
+        """Yields events that say the text, in any case: newest session first, newest event first."""
+        from planck.archive.search import search_log
+
+        for _, info in self._list(everywhere):
+            if not info.problem:
+                with self._reading(info.id) as store:
+                    for hit in search_log(store, info, text):
+                        yield hit
+                        limit -= 1
+                        if limit <= 0:
+                            return
+
+    def _list(self, everywhere: bool, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
+        self._library.fetch_all(everywhere=everywhere, limit=limit)
+        found = Listing(self._folder).read(None if everywhere else self._workspace, limit)
+        owners = self._library.find_owners(info.id for _, info in found)
+        return [(path, describe_holder(path, info, owners.get(info.id))) for path, info in found]
+
+    def _reading(self, id_or_name: str) -> closing[SqliteReader]:
+        return closing(SqliteReader.open(self._library.path_of(id_or_name)))
+
+    def _read_log(self, store: SqliteReader) -> ReadLog:
+        read = read_log(store)
+        return replace(read, info=self._describe_holder(store.path, read.info))
+
+    def _describe_holder(self, path: Path, info: SessionInfo) -> SessionInfo:
+        return describe_holder(path, info, self._library.find_owners([info.id]).get(info.id))
