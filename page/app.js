@@ -2,7 +2,7 @@
 
 import {Component, html, render} from './vendor/preact.js';
 import {clock, get, newKey, patch, post, query, remove} from './api.js';
-import {Room, Store} from './store.js';
+import {SessionStore, Store} from './store.js';
 import {Stream} from './stream.js';
 import {chooseLanguage, seen, t} from './words.js';
 import {Problem, submitted} from './parts/common.js';
@@ -42,7 +42,7 @@ const remember = (name, value) => memory((kept) => kept.setItem(`planck.${name}`
 export function mount(root) {
 	const listing = {status: 'loading', items: [], next: null};
 	const state = {
-		access: 'checking', route: {screen: 'sessions', params: {}}, room: null, now: clock.now(), toasts: [], help: false, notices: [], me: null,
+		access: 'checking', route: {screen: 'sessions', params: {}}, sessionStore: null, now: clock.now(), toasts: [], help: false, notices: [], me: null,
 		inbox: {items: [], connection: 'connecting', lostSince: 0, ready: false}, sessions: listing, models: listing, teams: listing,
 		theme: remembered('theme') || 'auto', language: remembered('language'), keys: remembered('keys') || 'on', problem: null,
 	};
@@ -58,28 +58,28 @@ export function mount(root) {
 	act.enter();
 }
 
-const given = (room) => ({room, tick: room.lanes, words: room.words, facts: room.facts});
+const given = (sessionStore) => ({sessionStore, tick: sessionStore.lanes, words: sessionStore.words, facts: sessionStore.facts});
 
 // The same lanes and transcript over a log that is in the file itself: no server, no way to change anything.
 export function mountOffline(root, {events, session = {}}) {
-	const room = Room.of(events, session);
+	const sessionStore = SessionStore.of(events, session);
 	let tab = 'team';
 	const choose = (one) => {
 		tab = one;
-		room.touch();
+		sessionStore.touch();
 	};
-	room.touch = () => render(html`<div class="app"><header class="topbar"><div class="where"><h1 class="clip"><bdi>${seen(room.board.name || session.name || room.board.id)}</bdi></h1></div>
+	sessionStore.touch = () => render(html`<div class="app"><header class="topbar"><div class="where"><h1 class="clip"><bdi>${seen(sessionStore.board.name || session.name || sessionStore.board.id)}</bdi></h1></div>
 		<nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation'].map((one) => html`<button key=${one} aria-current=${tab === one ? 'page' : undefined} onClick=${() => choose(one)}>${t(`nav.${one}`)}</button>`)}</nav></header>
-		<main class="main"><${TABS[tab]} ...${given(room)} now=${Date.parse(room.board.updated)} act=${null} /></main></div>`, root);
-	room.touch();
-	return room;
+		<main class="main"><${TABS[tab]} ...${given(sessionStore)} now=${Date.parse(sessionStore.board.updated)} act=${null} /></main></div>`, root);
+	sessionStore.touch();
+	return sessionStore;
 }
 
 class App extends Component {
 	componentDidCatch(problem) { this.setState({problem}); }
 
 	render({state, act}) {
-		const {room, route, inbox, now} = state;
+		const {sessionStore, route, inbox, now} = state;
 		if (this.state.problem) return html`<main class="page"><${Problem} problem=${this.state.problem} retry=${() => location.reload()} /></main>`;
 		if (state.access !== 'in') return html`<${Door} state=${state} act=${act} />`;
 		const skip = (event) => {
@@ -87,19 +87,19 @@ class App extends Component {
 			document.getElementById('main').focus();
 		};
 		return html`<div class=${`app at-${route.screen}`}><a class="skip" href="#main" onClick=${skip}>${t('skip')}</a>
-			<${Topbar} state=${state} act=${act} /><${ConnectionBar} room=${room} inbox=${inbox} now=${now} />
+			<${Topbar} state=${state} act=${act} /><${ConnectionBar} sessionStore=${sessionStore} inbox=${inbox} now=${now} />
 			<main class="main" id="main" tabindex="-1"><${CurrentScreen} state=${state} act=${act} /></main>
 			<${Toasts} items=${state.toasts} dismiss=${(id) => act.dismiss(id)} />
-			<div class="hidden" aria-live="polite">${room?.finished ? seen(room.finished.slice(0, 1000)) : ''}</div>
+			<div class="hidden" aria-live="polite">${sessionStore?.finished ? seen(sessionStore.finished.slice(0, 1000)) : ''}</div>
 			${state.help && html`<${Help} close=${() => act.store.set({help: false})} />`}</div>`;
 	}
 }
 
 function CurrentScreen({state, act}) {
-	const {room, now, models, route: {screen, tab, seq, params}} = state;
-	if (!room) return html`<${SCREENS[screen] || SessionsView} state=${state} act=${act} />`;
-	const key = tab === 'changes' ? `${room.id}?${params.call || params.agent}` : room.id;
-	return html`<${TABS[tab]} key=${key} ...${given(room)} now=${now} act=${act} base=${`#/s/${room.id}`} models=${models.items} seq=${seq} agent=${params.agent} params=${params} />`;
+	const {sessionStore, now, models, route: {screen, tab, seq, params}} = state;
+	if (!sessionStore) return html`<${SCREENS[screen] || SessionsView} state=${state} act=${act} />`;
+	const key = tab === 'changes' ? `${sessionStore.id}?${params.call || params.agent}` : sessionStore.id;
+	return html`<${TABS[tab]} key=${key} ...${given(sessionStore)} now=${now} act=${act} base=${`#/s/${sessionStore.id}`} models=${models.items} seq=${seq} agent=${params.agent} params=${params} />`;
 }
 
 // Where nobody is let in: how to come in.
@@ -128,7 +128,7 @@ class Actions {
 		}
 		try {
 			const route = readRoute(location.hash);
-			if (route.screen === 'session') this.store.set({route, room: this.makeRoom(route.id)}); // while the rest is asked
+			if (route.screen === 'session') this.store.set({route, sessionStore: this.makeSessionStore(route.id)}); // while the rest is asked
 			const me = await get('/me');
 			this.store.set({access: 'in', me, problem: null, language: remembered('language') || me.locale});
 			this.applyLook();
@@ -158,30 +158,30 @@ class Actions {
 		if (this.state.access !== 'in') return;
 		const route = readRoute(location.hash);
 		const before = this.state.route;
-		let {room} = this.state;
-		if (room?.id !== route.id) {
-			room?.close();
-			room = route.id ? this.makeRoom(route.id) : null;
+		let {sessionStore} = this.state;
+		if (sessionStore?.id !== route.id) {
+			sessionStore?.close();
+			sessionStore = route.id ? this.makeSessionStore(route.id) : null;
 		}
-		this.store.set({route, room});
+		this.store.set({route, sessionStore});
 		this.setTitle();
 		if (before.screen !== route.screen || before.tab !== route.tab) document.getElementById('main')?.scrollTo(0, 0);
 	}
 
-	makeRoom(id) {
-		const room = new Room(id, () => {
-			if (this.state.room === room) this.setTitle();
+	makeSessionStore(id) {
+		const sessionStore = new SessionStore(id, () => {
+			if (this.state.sessionStore === sessionStore) this.setTitle();
 			this.store.touch();
 		});
-		room.onreset = () => this.reopen();
-		room.open();
-		return room;
+		sessionStore.onreset = () => this.reopen();
+		sessionStore.open();
+		return sessionStore;
 	}
 
 	reopen() {
-		const {room} = this.state;
-		room.close();
-		this.store.set({room: this.makeRoom(room.id)});
+		const {sessionStore} = this.state;
+		sessionStore.close();
+		this.store.set({sessionStore: this.makeSessionStore(sessionStore.id)});
 	}
 
 	// Runs what a button asks for; what goes wrong is said, and returned.
@@ -260,23 +260,23 @@ class Actions {
 	}
 
 	// The session at hand
-	get place() { return `/sessions/${this.state.room.id}`; }
+	get place() { return `/sessions/${this.state.sessionStore.id}`; }
 
 	prompt(text, options = {}) {
-		const {room} = this.state;
+		const {sessionStore} = this.state;
 		return this.attempt(async () => {
 			await post(`${this.place}/prompts`, {text, ...options});
-			room.wake();
+			sessionStore.wake();
 		});
 	}
 
 	// As if it had not been said: everyone forgets what came after, and hears this instead, if anything. Files stay.
 	goOnFrom(seq, text) {
-		const {place, state: {room}} = this;
+		const {place, state: {sessionStore}} = this;
 		const wait = () => new Promise((done) => setTimeout(done, 200));
 		return this.attempt(async () => {
 			await post(`${place}/interrupt`);
-			for (let left = 50; left > 0 && room.board.agents.some(isBusy); left -= 1) await wait();
+			for (let left = 50; left > 0 && sessionStore.board.agents.some(isBusy); left -= 1) await wait();
 			for (let left = 10; ; left -= 1) {
 				try {
 					await post(`${place}/rewind`, {to: Math.max(0, seq - 1)});
@@ -286,7 +286,7 @@ class Actions {
 					await wait();
 				}
 			}
-			room.wake();
+			sessionStore.wake();
 			if (text) await post(`${place}/prompts`, {text});
 		});
 	}
@@ -342,8 +342,8 @@ class Actions {
 
 	// Without a frame: a tab that is not seen draws none, and its title is what is seen of it.
 	setTitle() {
-		const {inbox: {items}, room, route} = this.state;
-		const where = room?.board.name || (route.screen === 'session' ? '' : t(`nav.${route.screen}`));
+		const {inbox: {items}, sessionStore, route} = this.state;
+		const where = sessionStore?.board.name || (route.screen === 'session' ? '' : t(`nav.${route.screen}`));
 		document.title = `${items.length ? `(${items.length}) ` : ''}${where ? `${seen(where).slice(0, 80)} · ` : ''}Planck`;
 	}
 
@@ -373,23 +373,23 @@ class Actions {
 	async leave() {
 		await this.attempt(() => remove('/auth'));
 		this.inboxStream?.close();
-		this.state.room?.close();
-		this.store.set({access: 'out', room: null, problem: null});
+		this.state.sessionStore?.close();
+		this.store.set({access: 'out', sessionStore: null, problem: null});
 	}
 
 	press(event) {
 		const {target, key} = event;
-		const {room, keys} = this.state;
+		const {sessionStore, keys} = this.state;
 		// Not `state.help`: a closed dialog reports it a moment later, and a key pressed meanwhile would be lost.
 		const inDialog = document.querySelector('dialog[open]');
 		if (keys === 'off' || inDialog || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select')) return;
-		const base = room && `#/s/${room.id}`;
-		const places = {i: '#/inbox', s: '#/sessions', ...(room && {t: `${base}/team`, c: `${base}/conversation`, d: `${base}/changes`})};
+		const base = sessionStore && `#/s/${sessionStore.id}`;
+		const places = {i: '#/inbox', s: '#/sessions', ...(sessionStore && {t: `${base}/team`, c: `${base}/conversation`, d: `${base}/changes`})};
 		const fields = {'/': 'find', m: 'composer'};
 		if (key === '?') this.store.set({help: true});
 		else if (Object.hasOwn(places, key)) location.hash = places[key];
 		else if (Object.hasOwn(fields, key)) document.getElementById(fields[key])?.focus();
-		else if (key === 'X' && room) this.interrupt('');
+		else if (key === 'X' && sessionStore) this.interrupt('');
 		else return;
 		event.preventDefault();
 	}

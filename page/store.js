@@ -36,7 +36,7 @@ const speech = ({text = '', thinking = '', output = {}}) => ({text, thinking, ou
 
 // A session: its board, the newest part of its log, and what is being said. Every PART events there is a
 // checkpoint; any earlier moment is the fold from the one before it.
-export class Room {
+export class SessionStore {
 	constructor(id, touch) {
 		Object.assign(this, {
 			id, touch, status: 'loading', problem: null, connection: 'connecting', lostSince: 0, board: emptyBoard(),
@@ -47,11 +47,11 @@ export class Room {
 
 	// Offline: everything is there already.
 	static of(events, session) {
-		const room = new Room(session.id || '', () => {});
-		Object.assign(room, {offline: true, status: 'ready', first: 1, events: events.map(trim)});
-		room.board = foldEvents(room.events);
-		room.rebuild();
-		return room;
+		const sessionStore = new SessionStore(session.id || '', () => {});
+		Object.assign(sessionStore, {offline: true, status: 'ready', first: 1, events: events.map(trim)});
+		sessionStore.board = foldEvents(sessionStore.events);
+		sessionStore.rebuild();
+		return sessionStore;
 	}
 
 	async open() {

@@ -95,8 +95,8 @@ function draw({board, events, rows, height, width, view, until, selected}) {
 	const past = older ? PAST : 0;
 	const last = Math.max(until || 0, end, cut + 1);
 	const scale = makeScale(events, cut, last);
-	const room = width - past - EDGE * 2;
-	const x = (at) => past + EDGE + ((scale.place(at) - view.from) / (view.to - view.from)) * room;
+	const sessionStore = width - past - EDGE * 2;
+	const x = (at) => past + EDGE + ((scale.place(at) - view.from) / (view.to - view.from)) * sessionStore;
 	const y = new Map(rows.map((row, at) => [row.id, at * height]));
 	const middle = (id) => y.get(id) + height / 2;
 	const clip = (value) => Math.min(Math.max(value, past), width);
@@ -162,7 +162,7 @@ function draw({board, events, rows, height, width, view, until, selected}) {
 		if (!row || py < 0) return '';
 		const hits = spots.filter((one) => one.row === row && px >= one.left - 2 && px <= one.right + 2);
 		const hit = hits[hits.length - 1];
-		const at = moment(new Date(scale.moment(view.from + ((px - past - EDGE) / room) * (view.to - view.from))).toISOString());
+		const at = moment(new Date(scale.moment(view.from + ((px - past - EDGE) / sessionStore) * (view.to - view.from))).toISOString());
 		if (!hit) return `${brief(row.name, 40)} · ${at}`;
 		const {kind, word, from, to} = hit.bar;
 		const what = kind === 'waits' ? t('state.waits', {name: brief(nameOf(board, word), 40)}) : kind === 'work' ? t('state.thinking') : `${kind === 'asks' ? `${t('state.asks')} ` : ''}${brief(word, 40)}`;

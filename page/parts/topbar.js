@@ -9,12 +9,12 @@ const Icon = ({size, path}) => html`<svg width=${size} height=${size} viewBox=${
 const current = (yes) => (yes ? 'page' : undefined);
 
 export function Topbar({state, act}) {
-	const {room, route, inbox} = state;
-	const board = room?.status === 'ready' && room.board;
+	const {sessionStore, route, inbox} = state;
+	const board = sessionStore?.status === 'ready' && sessionStore.board;
 	return html`<header class="topbar">
 		<a class="brand" href="#/sessions" aria-label=${t('nav.sessions')}><${Icon} size=${20} path="M3 5h9M6 10h11M3 15h6" /></a>
-		${board && html`<div class="where"><h1 class="clip" title=${seen(board.name)}><bdi>${brief(board.name || room.id, 32)}</bdi></h1><${SessionState} state=${board.state} /></div>`}
-		${room ? html`<nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation', 'changes'].map((tab) => html`<a key=${tab} href=${`#/s/${room.id}/${tab}`} aria-current=${current(route.tab === tab)}>${t(`nav.${tab}`)}</a>`)}</nav>`
+		${board && html`<div class="where"><h1 class="clip" title=${seen(board.name)}><bdi>${brief(board.name || sessionStore.id, 32)}</bdi></h1><${SessionState} state=${board.state} /></div>`}
+		${sessionStore ? html`<nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation', 'changes'].map((tab) => html`<a key=${tab} href=${`#/s/${sessionStore.id}/${tab}`} aria-current=${current(route.tab === tab)}>${t(`nav.${tab}`)}</a>`)}</nav>`
 			: html`<h1 class="clip">${t(`nav.${route.screen}`)}</h1>`}
 		<span class="grow"></span>
 		${board && html`<${Choice} label=${t('mode.label')} hidden of=${[...new Set([board.mode, ...MODES])].filter(Boolean)} say=${(mode) => known('mode', mode)} value=${board.mode} set=${(mode) => act.changeMode(mode)} />
@@ -36,9 +36,9 @@ function Budget({board}) {
 }
 
 // What is lost, since when, and what still works.
-export function ConnectionBar({room, inbox, now}) {
-	if (room?.connection === 'ended') return html`<div class="bar" role="status">${t('conn.ended')}</div>`;
-	const lost = [room, inbox].find((one) => one?.connection === 'lost');
+export function ConnectionBar({sessionStore, inbox, now}) {
+	if (sessionStore?.connection === 'ended') return html`<div class="bar" role="status">${t('conn.ended')}</div>`;
+	const lost = [sessionStore, inbox].find((one) => one?.connection === 'lost');
 	return lost ? html`<div class="bar lost" role="status">${t('conn.lost', {span: span(now - lost.lostSince)})}</div>` : null;
 }
 

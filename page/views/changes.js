@@ -11,7 +11,7 @@ const keyOf = (item) => `${item.call_id}/${item.path}`;
 const countPaths = (items) => t('changes.files', {n: new Set(items.map((one) => one.path)).size});
 const authorOf = (agent, length) => (agent === 'user' ? t('you') : brief(agent, length));
 
-export function ChangesView({room, act, params: {agent, call}}) {
+export function ChangesView({sessionStore, act, params: {agent, call}}) {
 	const [list, setList] = useState({status: 'loading', items: []});
 	const [by, setBy] = useState(call ? 'call' : 'agent');
 	const [at, setAt] = useState('');
@@ -19,7 +19,7 @@ export function ChangesView({room, act, params: {agent, call}}) {
 	const [plan, setPlan] = useState(null);
 	const [done, setDone] = useState(null);
 	const [busy, run] = useBusy();
-	const place = `/sessions/${room.id}`;
+	const place = `/sessions/${sessionStore.id}`;
 	const newest = useRef(0);
 	const load = () => {
 		newest.current += 1;
@@ -27,10 +27,10 @@ export function ChangesView({room, act, params: {agent, call}}) {
 		const set = (found) => { if (mine === newest.current) setList(found); }; // answers may come in another order
 		return get(`${place}/changes`).then(({items}) => set({status: 'ready', items}), (problem) => set({status: 'error', items: [], problem}));
 	};
-	useEffect(() => { load(); }, [room, room.board.counts.file_changes]);
+	useEffect(() => { load(); }, [sessionStore, sessionStore.board.counts.file_changes]);
 	const {items} = list;
 	if (list.status !== 'ready') return html`<${Pending} of=${list} retry=${load} />`;
-	if (!items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a><//>`;
+	if (!items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${sessionStore.id}/conversation`}>${t('nav.conversation')}</a><//>`;
 
 	const chosen = items.filter((item) => !item.undone && (ticked ? ticked.has(keyOf(item)) : item.call_id === call || item.agent === agent));
 	const shown = items.find((item) => keyOf(item) === at) || chosen[chosen.length - 1] || items[items.length - 1];
@@ -65,9 +65,9 @@ export function ChangesView({room, act, params: {agent, call}}) {
 		<div class="segmented" role="group" aria-label=${t('by')}>${Object.keys(GROUPS).map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => setBy(one)}>${t(`by.${one}`)}</button>`)}</div>
 		<div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted grow">${chosen.length ? countPaths(chosen) : t('undo.tick')}</span></div>
 		<div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<section key=${value} aria-label=${title(value, all[0])}><h2 class="change">${box(all, title(value, all[0]), index === 0)}
-			${by === 'agent' && html`<${Badge} board=${room.board} id=${room.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${countPaths(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
+			${by === 'agent' && html`<${Badge} board=${sessionStore.board} id=${sessionStore.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${countPaths(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
 		<section class="changes-diff" aria-label=${seen(shown.path)}>
-			${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
+			${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${sessionStore.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
 			${plan ? html`<${UndoPlan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${authorOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
 			${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.lost')}</p>`}`}</section></div>`;
 }

@@ -17,20 +17,20 @@ const NEWEST = {from: null, to: null};
 
 const shownOf = (tool) => Object.hasOwn(SHOWN_OF, tool) && SHOWN_OF[tool];
 
-export function ConversationView({room, act, seq = null, agent = '', words, facts}) {
+export function ConversationView({sessionStore, act, seq = null, agent = '', words, facts}) {
 	const [only, setOnly] = useState(agent);
 	const [find, setFind] = useState('');
 	const [to, setTo] = useState(agent);
 	useEffect(() => { if (agent) { setOnly(agent); setTo(agent); } }, [agent]);
-	if (room.status !== 'ready') return html`<${Pending} of=${room} retry=${() => act.reopen()} />`;
-	const {board} = room;
+	if (sessionStore.status !== 'ready') return html`<${Pending} of=${sessionStore} retry=${() => act.reopen()} />`;
+	const {board} = sessionStore;
 	const there = board.agents.filter((row) => row.status !== 'ended');
 	const chip = (id, label) => html`<button class="chip" key=${id} aria-pressed=${only === id} onClick=${() => setOnly(only === id ? '' : id)}>${label}</button>`;
 	return html`<div class="conversation">
 		<div class="filters"><div class="chips" role="group" aria-label=${t('conv.filter')}>${chip('', t('conv.all'))}
 			${board.agents.filter((row) => there.includes(row) || only === row.id).map((row) => chip(row.id, html`<${Who} board=${board} id=${row.id} length=${18} />`))}</div>
 			<input id="find" type="search" value=${find} placeholder=${t('conv.find')} aria-label=${t('conv.find')} onInput=${into(setFind)} /></div>
-		<${Thread} room=${room} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} />
+		<${Thread} sessionStore=${sessionStore} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} />
 		${act && html`<${Composer} busy=${there.some(isBusy)} agents=${there} to=${to} choose=${setTo} send=${(text, options) => act.prompt(text, options)} />`}
 	</div>`;
 }
@@ -78,7 +78,7 @@ function isShown(block, only, find, lead) {
 	return [block.text, block.name, block.subject, block.end?.output].join('\n').toLowerCase().includes(find);
 }
 
-export function Thread({room, board, facts, words, only = '', find = '', seq = null, act, blocks = room.blocks}) {
+export function Thread({sessionStore, board, facts, words, only = '', find = '', seq = null, act, blocks = sessionStore.blocks}) {
 	const needle = find.trim().toLowerCase();
 	const lead = board.agents[0]?.id;
 	const shown = useMemo(() => blocks.filter((block) => isShown(block, only, needle, lead)), [facts, only, needle, blocks]);
@@ -100,17 +100,17 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
 
 	const asked = shown.reduce((last, block) => (block.kind === 'prompt' ? block.seq : last), 0);
 	// Who has just said something wants to see what comes of it.
-	useEffect(() => { if (target.current === null) { setRange({...NEWEST}); stuck.current = true; } }, [only, needle, room, asked]);
+	useEffect(() => { if (target.current === null) { setRange({...NEWEST}); stuck.current = true; } }, [only, needle, sessionStore, asked]);
 	useEffect(() => {
 		if (seq === null) return;
 		target.current = seq;
 		stuck.current = false;
-		if (seq < room.first) room.loadOlder(seq);
-	}, [seq, room]);
+		if (seq < sessionStore.first) sessionStore.loadOlder(seq);
+	}, [seq, sessionStore]);
 	useLayoutEffect(() => {
 		const {current} = box;
 		const find = (seq) => current.querySelector(`[data-seq="${seq}"]`);
-		if (target.current !== null && target.current >= room.first) {
+		if (target.current !== null && target.current >= sessionStore.first) {
 			const at = shown.findIndex((block) => block.seq >= target.current);
 			const found = find(shown[at]?.seq);
 			if (found) {
@@ -144,9 +144,9 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
 				hold();
 				const next = Math.max(0, from - STEP);
 				setRange({from: next, to: end - next > MOST ? next + MOST : range.to});
-			} else if (room.first > 1 && !room.older && !room.offline) {
+			} else if (sessionStore.first > 1 && !sessionStore.older && !sessionStore.offline) {
 				const before = shown[end - 1]?.seq;
-				room.loadOlder().then(() => {
+				sessionStore.loadOlder().then(() => {
 					hold();
 					anchored.current = before;
 				});
@@ -156,17 +156,17 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
 			setRange(around(end + STEP));
 		}
 	};
-	const live = range.to === null && !needle ? [...room.live].filter(([id, one]) => (!only || only === id) && (one.text || one.thinking || one.note)) : [];
+	const live = range.to === null && !needle ? [...sessionStore.live].filter(([id, one]) => (!only || only === id) && (one.text || one.thinking || one.note)) : [];
 	const toEnd = () => {
 		stuck.current = true;
 		setRange({...NEWEST});
 		box.current.scrollTop = box.current.scrollHeight;
 	};
 	return html`<div class="thread-box"><div class="thread" ref=${box} onScroll=${scroll} tabindex="0" role="log" aria-live="off" aria-label=${t('nav.conversation')}>
-		${(room.older || (from === 0 && room.first <= 1)) && html`<p class="muted center">${t(room.older ? 'conv.older' : 'conv.begin')}</p>`}
-		${shown.slice(from, end).map((block) => html`<${Block} key=${block.seq} block=${block} board=${board} size=${board.agents.length} act=${act} room=${room} live=${(block.kind === 'call' && !block.end && room.live.get(block.agent)?.output.get(block.id)) || ''} />`)}
+		${(sessionStore.older || (from === 0 && sessionStore.first <= 1)) && html`<p class="muted center">${t(sessionStore.older ? 'conv.older' : 'conv.begin')}</p>`}
+		${shown.slice(from, end).map((block) => html`<${Block} key=${block.seq} block=${block} board=${board} size=${board.agents.length} act=${act} sessionStore=${sessionStore} live=${(block.kind === 'call' && !block.end && sessionStore.live.get(block.agent)?.output.get(block.id)) || ''} />`)}
 		${!live.length && !shown.some((block) => block.kind !== 'note') && html`<${Empty} words=${t(needle || only ? 'conv.none' : 'conv.empty')}>
-			${!act && !room.offline && !needle && !only && html`<a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a>`}<//>`}
+			${!act && !sessionStore.offline && !needle && !only && html`<a class="button" href=${`#/s/${sessionStore.id}/conversation`}>${t('nav.conversation')}</a>`}<//>`}
 		${live.map(([id, one]) => html`<${Speech} key=${id} board=${board} id=${id} kind="said live">${one.note && html`<p class="muted">${known('live', seen(one.note))}</p>`}
 			${one.thinking && !one.text && html`<p class="thinking">${seen(one.thinking.slice(-400))}</p>`}${one.text && html`<${Markdown} text=${one.text} />`}<//>`)}
 	</div>${range.to !== null && html`<button class="to-end" onClick=${toEnd}>${t('conv.toEnd')}</button>`}</div>`;
@@ -190,12 +190,12 @@ const Speech = ({block = {}, board, id, kind, head, acts, children}) => html`<${
 
 const Aside = ({block, mark = '·', bad, children}) => html`<${Entry} block=${block} kind=${bad ? 'note bad' : 'note'}><${Mark} is=${mark} /><span>${children} <${Time} ts=${block.ts} /></span><//>`;
 
-function Prompt({block, board, act, room}) {
+function Prompt({block, board, act, sessionStore}) {
 	const [editing, setEditing] = useState(false);
 	const [text, setText] = useState(block.text);
 	const other = board.agents[0]?.id !== block.to;
 	const goOn = async (words) => { if (!await act.goOnFrom(block.seq, words)) setEditing(false); };
-	const acts = act && !block.gone && html`<span class="block-acts"><button class="link" onClick=${() => act.fork(room.id, block.seq)}>${t('fork')}</button>
+	const acts = act && !block.gone && html`<span class="block-acts"><button class="link" onClick=${() => act.fork(sessionStore.id, block.seq)}>${t('fork')}</button>
 		${!other && html`<button class="link" aria-expanded=${editing} onClick=${() => setEditing(!editing)}>${t('conv.edit')}</button>`}</span>`;
 	return html`<${Speech} block=${block} board=${board} id="user" kind="prompt" acts=${acts} head=${other && html`<span class="muted" aria-hidden="true">→</span><${Name} board=${board} id=${block.to} />`}>
 		${editing ? html`<form class="edit" onSubmit=${submitted(() => goOn(text))}><textarea rows="4" aria-label=${t('conv.edit')} value=${text} onInput=${into(setText)}></textarea><p class="muted">${t('conv.forget')}</p>

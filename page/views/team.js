@@ -8,19 +8,19 @@ import {buildBlocks} from '../parts/blocks.js';
 import {explainWait, isBusy} from '../parts/status.js';
 import {Thread} from './conversation.js';
 
-// `room` is what store.js makes of a log; without `act` nothing can be changed, as in an exported file.
-export function TeamView({room, now, act, models, base, tick, words, facts}) {
+// `sessionStore` is what store.js makes of a log; without `act` nothing can be changed, as in an exported file.
+export function TeamView({sessionStore, now, act, models, base, tick, words, facts}) {
 	const [chosen, setChosen] = useState('');
-	const {replay} = room;
-	const blocks = useMemo(() => (replay ? buildBlocks(replay.events) : room.blocks), [replay, room.blocks]);
-	const shown = useMemo(() => (replay ? {...room, live: new Map(), first: 0, offline: true} : room), [replay, room]);
-	if (room.status !== 'ready') return html`<${Pending} of=${room} retry=${() => act.reopen()} />`;
-	const {board, events} = replay || room;
-	const moving = !replay && !room.offline && board.agents.some(isBusy);
+	const {replay} = sessionStore;
+	const blocks = useMemo(() => (replay ? buildBlocks(replay.events) : sessionStore.blocks), [replay, sessionStore.blocks]);
+	const shown = useMemo(() => (replay ? {...sessionStore, live: new Map(), first: 0, offline: true} : sessionStore), [replay, sessionStore]);
+	if (sessionStore.status !== 'ready') return html`<${Pending} of=${sessionStore} retry=${() => act.reopen()} />`;
+	const {board, events} = replay || sessionStore;
+	const moving = !replay && !sessionStore.offline && board.agents.some(isBusy);
 	const clock = moving ? now : Date.parse(board.updated) || 0;
 	const row = board.agents.find((one) => one.id === chosen);
 	const plan = board.agents[0]?.plan || [];
-	const scrubber = html`<${Scrubber} head=${room.board.seq} at=${board.seq} ts=${board.updated} live=${!replay} show=${(seq) => room.show(seq)} />`;
+	const scrubber = html`<${Scrubber} head=${sessionStore.board.seq} at=${board.seq} ts=${board.updated} live=${!replay} show=${(seq) => sessionStore.show(seq)} />`;
 	if (!board.agents.length) return html`<section class="team-main" aria-label=${t('team.label')}><${Empty} words=${t('team.empty')} />${scrubber}</section>`;
 	return html`<div class="team">
 		<section class="team-main" aria-label=${t('team.label')}>
@@ -31,7 +31,7 @@ export function TeamView({room, now, act, models, base, tick, words, facts}) {
 				${plan.length > 0 && html`<section class="strip-plan" aria-label=${t('plan')}><h2>${t('plan')}</h2><${Plan} steps=${plan} /></section>`}
 				<${Counts} board=${board} base=${base} />
 			</div>
-			<${Thread} room=${shown} board=${board} facts=${facts} words=${words} only=${chosen} act=${null} blocks=${blocks} />
+			<${Thread} sessionStore=${shown} board=${board} facts=${facts} words=${words} only=${chosen} act=${null} blocks=${blocks} />
 			${scrubber}
 		</section>
 		${row && html`<${AgentCard} key=${row.id} board=${board} row=${row} now=${clock} act=${replay ? null : act} models=${models} base=${base} close=${() => setChosen('')} />`}
