@@ -3,7 +3,7 @@
 import pytest
 
 from planck.cli.chat.pager import Picker
-from planck.cli.tell.listing import make_choices
+from planck.cli.tell.session_rows import make_choices
 from planck.cli.tell.styled import as_text, make_line, wrap_columns
 from planck.headless import SessionInfo
 from planck.records.visible import count_columns

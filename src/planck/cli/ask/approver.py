@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable
 
-from planck.cli.ask.paste import PasteDetector, TypedLine, forget_typed, has_unread
+from planck.cli.ask.typed_line import PasteDetector, TypedLine, forget_typed, has_unread
 from planck.cli.tell.terminal import Terminal
 from planck.headless import revise_rule
 from planck.records.approval import Answer, Question, Scope

@@ -5,7 +5,7 @@ import select
 import sys
 import threading
 
-from planck.cli.ask.paste import PasteDetector, TypedLine, forget_typed
+from planck.cli.ask.typed_line import PasteDetector, TypedLine, forget_typed
 from planck.cli.streams import decode_input
 
 

@@ -3,9 +3,9 @@
 import shutil
 import sys
 
-from planck.cli.ask.paste import ask
+from planck.cli.ask.typed_line import ask
 from planck.cli.errors import UsageError
-from planck.cli.tell.listing import make_rows
+from planck.cli.tell.session_rows import make_rows
 from planck.headless import Archive
 from planck.records.outcome import ErrorKind
 

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from planck.cli.ask.editor import edit_in_program
-from planck.cli.ask.paste import forget_typed
 from planck.cli.ask.prompt import ApprovalPrompt
+from planck.cli.ask.typed_line import forget_typed
 from planck.cli.screen.inputs import Closed, Pressed, Submitted
 from planck.cli.screen.screen import Screen
 from planck.cli.tell.blocks import Block

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from planck.cli.chat.past import list_prompts
 from planck.cli.session import read_options
 from planck.cli.tell.blocks import say, say_rows
-from planck.cli.tell.listing import make_choices, make_rows
+from planck.cli.tell.session_rows import make_choices, make_rows
 from planck.records.specs import RunOptions
 from planck.records.visible import fit_line
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from planck.cli.ask.approver import TerminalApprover
 from planck.cli.ask.lines import Lines
-from planck.cli.ask.paste import TypedLine
+from planck.cli.ask.typed_line import TypedLine
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import ChangeList
 from planck.cli.chat.talk import Talk

@@ -85,7 +85,7 @@ def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
 
 
 def _trust(planck: headless.Planck, yes: bool) -> int:
-    from planck.cli.ask.paste import ask
+    from planck.cli.ask.typed_line import ask
 
     state = planck.trust.examine()
     if state.trusted:

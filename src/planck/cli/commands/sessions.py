@@ -17,7 +17,7 @@ from planck.cli.parser import add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.cli.tell.costs import tabulate_costs
-from planck.cli.tell.listing import STATES, format_cost, is_looked_at, make_rows, measure_name
+from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, make_rows, measure_name
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -265,7 +265,7 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
                 f"if you mean it: planck sessions delete {info.id} --yes",
             )
         archive.check_free(info.id)
-        from planck.cli.ask.paste import ask
+        from planck.cli.ask.typed_line import ask
 
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
         print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")

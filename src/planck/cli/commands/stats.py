@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from planck import headless
 from planck.cli.parser import add_shared, positive
 from planck.cli.place import find_place
-from planck.cli.tell.listing import shorten, tabulate
+from planck.cli.tell.session_rows import shorten, tabulate
 from planck.records import codec
 from planck.records.usage import Figures
 from planck.records.visible import fit_line

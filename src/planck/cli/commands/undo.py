@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    from planck.cli.ask.paste import ask
+    from planck.cli.ask.typed_line import ask
 
     async with headless.Planck(workspace=find_place(options), add_dirs=options.add_dir) as planck:
         say_place(planck.project)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from planck.cli.tell.listing import shorten, tabulate
+from planck.cli.tell.session_rows import shorten, tabulate
 from planck.records.amounts import say, say_when
 from planck.records.usage import Usage
 from planck.records.visible import count_columns, fit_line

@@ -153,7 +153,7 @@ class Teller:
                 blocks.append(self._note(event.agent_id, status, "yellow"))
             if self._echoes and not ends:  # how it ended stands in the last line of the turn
                 return blocks
-        if status not in ("completed", "interrupted"):
+        if status not in ("completed", "interrupted"):  # an interrupted worker is told of by its report
             blocks.append(self._note(event.agent_id, status, "red"))
         return blocks
 
