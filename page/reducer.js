@@ -267,10 +267,7 @@ const FOLDS = {
 	budget: [{limit_usd: maybeNumber, spent_usd: maybeNumber}, (board, event, data) => {
 		if (data.limit_usd !== null) board.budget = data;
 	}],
-	permission_request: [{
-		id: must, call_id: text, tool: text, text, adds: text, reason: text, digest: text, deadline: text,
-		agent: text, rule: text, preview: text, hidden_lines: whole,
-	}, (board, event, {agent, rule, preview, hidden_lines, ...data}, row) => {
+	permission_request: [{id: must, call_id: text, tool: text, text, adds: text, reason: text, digest: text, deadline: text}, (board, event, data, row) => {
 		count(board, 'questions');
 		if (row?.stopping) return;
 		const short = each(['text', 'adds', 'reason'], (name) => cut(data[name], TEXT));

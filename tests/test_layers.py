@@ -123,6 +123,26 @@ def test_a_drawer_is_found(tmp_path: Path) -> None:
     assert large_folders(tmp_path) == ["drawer"]
 
 
+MOST_IMPORTS = 20
+HUBS = {
+    "headless/__init__.py": "the door's table",
+    "headless/planck.py": "the composition root, with wiring and session_setup",
+    "headless/wiring.py": "builds the agents of a session",
+    "headless/session_setup.py": "what a session is made of",
+    "headless/open_session.py": "the facade of a session",
+    "api/serve.py": "the main of a server",
+}
+"""Modules that may import more of ours, and why."""
+
+
+def test_only_what_puts_things_together_imports_many_modules() -> None:
+    counts = {
+        str(path.relative_to(SRC)): len({name for _, name in list_imports(path) if name.startswith("planck")})
+        for path in SRC.rglob("*.py")
+    }
+    assert {file for file, count in counts.items() if count > MOST_IMPORTS} == HUBS.keys()
+
+
 def test_the_acp_agent_may_import_the_protocol_that_it_speaks(tmp_path: Path) -> None:
     (tmp_path / "acp_agent").mkdir()
     (tmp_path / "acp_agent/good.py").write_text("from planck.acp.schema import Diff")
