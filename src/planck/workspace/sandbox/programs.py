@@ -271,7 +271,8 @@ class _Look:
 
 
 def _is_data(name: str) -> bool:
-    return find_program(name).is_data or name in _WORDS_OF_BASH
+    """Whether it runs none of its words; the pager of `man` and `ag` may be a file that an agent wrote."""
+    return (find_program(name).is_data and name not in ("man", "ag")) or name in _WORDS_OF_BASH
 
 
 _HAS_TEXT = re.compile(r"(^|\s)-\w*[ce]\b")
