@@ -49,3 +49,8 @@ def test_no_name_can_be_shadowed_by_a_module_of_the_package() -> None:
 def test_a_name_that_is_not_listed_is_an_attribute_error() -> None:
     assert not hasattr(headless, "nonsense")
     assert set(LISTED) <= set(dir(headless))
+
+
+def test_what_the_guide_listed_once_can_still_be_imported() -> None:
+    for name in ("Accepted", "FeedClient", "Pending"):
+        assert inspect.isclass(getattr(headless, name))

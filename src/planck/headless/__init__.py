@@ -109,11 +109,16 @@ if TYPE_CHECKING:
     from planck.workspace.process.duplex import Duplex as Duplex
     from planck.workspace.process.process import kill_children as kill_children
 else:  # the same lines at run time: each name is listed once, and a checker knows that there are no others
-    with open(__file__, encoding="utf-8") as _source:
-        _IMPORTS = [line.split() for line in _source if line.startswith("    from planck.")]
-    _HOMES = {name: home for _, home, _, name, *_ in _IMPORTS}
+    _SOURCE = __spec__.loader.get_data(__file__).decode().splitlines()  # also from a zip file
+    _HOMES = {line.split()[3]: line.split()[1] for line in _SOURCE if line.startswith("    from planck.")}
     """By name: its module. None is named like a module of this package."""
     __all__ = [*_HOMES]
+    _EARLIER = {
+        "Accepted": ("planck.team.mail", "Accepted"),
+        "FeedClient": ("planck.headless.feed", "FeedClient"),
+        "Pending": ("planck.records.approval", "Question"),
+    }
+    """What programs may still import that were written when the guide had these names."""
 
     def __getattr__(name):
         from planck.own_code import start_library
@@ -121,9 +126,10 @@ else:  # the same lines at run time: each name is listed once, and a checker kno
         start_library()
         from importlib import import_module
 
-        if name not in _HOMES:
+        home, name = _EARLIER[name] if name in _EARLIER else (_HOMES.get(name), name)
+        if home is None:
             raise AttributeError(f"module 'planck.headless' has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(home), name)
 
     def __dir__():
         return [*globals(), *__all__]
