@@ -409,12 +409,12 @@ async def test_cwd_and_timeout_pass_a_schema_that_allows_nothing_else(tmp_path: 
 async def test_an_author_may_declare_and_require_cwd_and_timeout(tmp_path: Path) -> None:
     schema = {
         "type": "object",
-        "properties": {"timeout": {"type": "integer", "maximum": 100}},
+        "properties": {"timeout": {"type": "integer", "maximum": 60_000}},
         "required": ["timeout"],
     }
     tool = loaded(tmp_path / "tools", "echo {{timeout}}", parameters=schema)
-    assert isinstance(await called(tool, tmp_path, timeout=100), Ok)
-    assert isinstance(await called(tool, tmp_path, timeout=101), Err)
+    assert isinstance(await called(tool, tmp_path, timeout=60_000), Ok)
+    assert isinstance(await called(tool, tmp_path, timeout=60_001), Err)
     assert isinstance(await called(tool, tmp_path), Err)
 
 
