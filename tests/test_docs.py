@@ -1,8 +1,8 @@
-"""The guides do what they say: their Python runs, their files are written, their commands print that.
+"""README and the guides do what they say, on a machine without a key.
 
-In a guide, in order and in one workspace of its own: `python` blocks share a namespace and may `await`; a
-block with a path after its language is that file; in `console` blocks `$ ` starts a command, the lines below
-it are its output, and `...` stands for anything.
+In each page, in order and in its own workspace: `python` blocks share a namespace and may `await`; a block with a
+path after its language is that file; in `console` blocks `$ ` starts a command, the lines below it are its output,
+and `...` stands for anything. README's `sh` block installs Planck from a copy of this checkout.
 """
 
 import ast
@@ -18,12 +18,15 @@ from typing import Any
 
 import pytest
 
-GUIDES = Path(__file__).parent.parent / "docs" / "guides"
-DECISIONS = GUIDES.parent / "decisions"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+GUIDES = ROOT / "docs" / "guides"
+DECISIONS = ROOT / "docs" / "decisions"
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 SLOW = ("sidecars.md", "mcp.md")
 """Each starts several servers with the SDK, a second of processor time for each of them."""
 
@@ -32,13 +35,15 @@ SLOW = ("sidecars.md", "mcp.md")
     "guide",
     [
         pytest.param(path, id=path.name, marks=[pytest.mark.heavy] if path.name in SLOW else [])
-        for path in sorted(GUIDES.glob("*.md"))
+        for path in (README, *sorted(GUIDES.glob("*.md")))
     ],
 )
 def test_a_guide_does_what_it_says(guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # `planck demo` leaves its folder for its user to look at
     work = tmp_path / "work"
     work.mkdir()
@@ -97,18 +102,45 @@ def test_every_decision_has_a_number_of_its_own_in_its_name_and_title() -> None:
 
 
 def test_the_readme_leads_to_every_guide() -> None:
-    readme = (GUIDES.parent.parent / "README.md").read_text()
+    readme = README.read_text()
     assert [
         page.name for page in sorted(GUIDES.glob("*.md")) if f"docs/guides/{page.name}" not in readme
     ] == []
 
 
-ROOT = GUIDES.parent.parent
+def test_every_block_of_the_readme_runs_as_a_test() -> None:
+    readme = README.read_text()
+    languages = [language for language, _, _ in BLOCK.findall(readme)]
+    assert set(languages) == {"sh", "console", "python"}
+    assert len(languages) * 2 == readme.count("```")
+    assert readme.count("\n") <= 120
+
+
+@pytest.mark.heavy
+def test_the_install_commands_of_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [commands] = [body for language, _, body in BLOCK.findall(README.read_text()) if language == "sh"]
+    checkout, env = tmp_path / "checkout", tmp_path / "env"
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in (("HOME", tmp_path), ("TMPDIR", tmp_path), ("PATH", f"{env}/bin:{os.environ['PATH']}")):
+        monkeypatch.setenv(name, str(value))
+    for command in (
+        ["git", "clone", "-q", str(ROOT), str(checkout)],
+        [sys.executable, "-m", "venv", str(env)],
+        ["bash", "-ec", f"cd {checkout}\n{commands}"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+        if "No matching distribution" in done.stderr or "Failed to establish" in done.stderr:
+            pytest.skip(f"the package registry can't be reached: {done.stderr[-200:]}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "runtime: planck" in done.stdout
+
+
 SRC = ROOT / "src" / "planck"
 
 
 @pytest.mark.parametrize("page", ["AGENTS.md", "docs/architecture.md"])
-def test_every_file_class_and_function_that_whoever_works_on_it_is_told_of_is_there(page: str) -> None:
+def test_every_file_class_and_function_that_developers_read_about_exists(page: str) -> None:
     names = set(re.findall(r"`([\w./-]+)`", (ROOT / page).read_text()))
     modules = [path.read_text() for path in SRC.rglob("*.py")]
     assert [name for name in sorted(names) if not _is_there(name, modules)] == []
