@@ -66,7 +66,7 @@ export const english = {
 	'count.calls': 'tool call|tool calls',
 	'count.denials': 'denial|denials',
 	'count.errors': 'error|errors',
-	'count.failed': 'failed',
+	'count.failed': 'failed call|failed calls',
 	'count.files': 'file|files',
 	'count.mail': 'message|messages',
 	'decision.allow': 'allowed',

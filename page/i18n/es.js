@@ -66,7 +66,7 @@ export const spanish = {
 	'count.calls': 'llamada|llamadas',
 	'count.denials': 'denegación|denegaciones',
 	'count.errors': 'error|errores',
-	'count.failed': 'fallida|fallidas',
+	'count.failed': 'llamada fallida|llamadas fallidas',
 	'count.files': 'archivo|archivos',
 	'count.mail': 'mensaje|mensajes',
 	'decision.allow': 'permitido',
