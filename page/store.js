@@ -32,7 +32,7 @@ const LANES_MS = 250;
 const TAIL = 65_536;
 const HIDDEN_MS = 60_000;
 
-const speech = ({text = '', thinking = '', output = {}}) => ({text, thinking, output: new Map(Object.entries(output)), note: ''});
+const speech = ({text = '', thinking = '', output = {}}) => ({text, thinking, output: new Map(Object.entries(output)), note: null});
 
 // A session: its board, the newest part of its log, and what is being said. Every PART events there is a
 // checkpoint; any earlier moment is the fold from the one before it.
@@ -122,7 +122,7 @@ export class SessionStore {
 		const {agent_id: agent, type, data} = event;
 		const live = this.live.get(agent);
 		if (live) {
-			if (type === 'assistant_message' || type === 'turn_end') Object.assign(live, {text: '', thinking: '', note: ''});
+			if (type === 'assistant_message' || type === 'turn_end') Object.assign(live, {text: '', thinking: '', note: null});
 			if (type === 'tool_end') live.output.delete(data.id);
 			if (type === 'turn_end' || type === 'agent_ended') this.live.delete(agent);
 		}
@@ -150,10 +150,10 @@ export class SessionStore {
 		if (type === 'text_delta') live.text = add(live.text, data.text);
 		else if (type === 'thinking_delta') live.thinking = add(live.thinking, data.text);
 		else if (type === 'tool_progress') live.output.set(data.id, add(live.output.get(data.id) || '', data.text));
-		else if (type === 'compacting') live.note = 'compacting';
+		else if (type === 'compacting') live.note = {state: type};
 		else if (type === 'status' && data.component === 'model') {
 			if (data.state === 'discarded') Object.assign(live, {text: '', thinking: ''});
-			live.note = data.state === 'discarded' || data.detail ? `${data.state} ${data.detail || ''}`.trim() : '';
+			live.note = data.state === 'discarded' || data.detail ? data : null;
 		} else return;
 		this.words += 1;
 		this.touch();

@@ -35,6 +35,7 @@ export function t(key, given = {}) {
 export const known = (group, value) => (Object.hasOwn(english, `${group}.${value}`) ? t(`${group}.${value}`) : value);
 
 export const exact = (value) => number.format(value);
+export const percent = (share) => share.toLocaleString(chosen, {style: 'percent'});
 
 export function short(value) {
 	if (value < 1000) return exact(value);

@@ -44,7 +44,7 @@ def take(browser: Any, address: str, folder: Path) -> None:
     page.wait_for_url("**/#/s/*/team")
     place = page.url.rpartition("/")[0]
     page.goto(f"{place}/conversation")
-    page.get_by_text("Mended.").first.wait_for(timeout=180_000)
+    page.locator(".app:has(.turn-end) .s-done").wait_for(timeout=180_000)
     cookies = first.cookies()
     for name, size, look, tab in _SHOTS:
         context = browser.new_context(

@@ -1,7 +1,7 @@
 // The team over time: a row for each agent, bars for what it does, arrows for what is said between them.
 
 import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from '../vendor/preact.js';
-import {brief, moment, seen, span, t, time} from '../words.js';
+import {brief, known, moment, seen, span, t, time} from '../words.js';
 import {AgentState, Badge, Name, moveFocus} from './common.js';
 import {describeAgent, hueOf, isBusy, nameOf} from './status.js';
 import {ARROWS, countOlder, makeScale, traceLanes} from './trace.js';
@@ -84,7 +84,7 @@ function Words({board, rows, now, arrows}) {
 	return html`<div class="hidden">${table(t('lanes.table'), [t('by.agent'), t('state'), t('since')], rows.map((row) => {
 		const state = describeAgent(board, row);
 		return [row.name, state.word, span(now - Date.parse(state.since))];
-	}))}${table(t('lanes.mail'), [t('time'), t('from'), t('to'), t('kind')], arrows.slice(-20).map((one) => [time(one.at), nameOf(board, one.from), nameOf(board, one.to), one.kind]))}</div>`;
+	}))}${table(t('lanes.mail'), [t('time'), t('from'), t('to'), t('kind')], arrows.slice(-20).map((one) => [time(one.at), nameOf(board, one.from), nameOf(board, one.to), known('mail', one.kind)]))}</div>`;
 }
 
 function draw({board, events, rows, height, width, view, until, selected}) {

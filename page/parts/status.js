@@ -43,21 +43,19 @@ export function describeAgent(board, row) {
 
 export const isBusy = (row) => row.status !== 'ended' && row.status !== 'idle';
 
-// Who is blocked by whom, up to whoever holds it up: [agent id, …, 'user' | agent id]; first of all, by you.
+// The longest chain of agents that wait for each other, where the last of them does not work: [agent id, …].
 export function explainWait(board) {
 	let longest = [];
 	for (const row of board.agents) {
 		const chain = [row.id];
 		let at = row;
 		while (at && isBusy(at)) {
-			const next = board.questions.some((one) => one.agent_id === at.id) ? 'user' : at.waits[0]?.on;
+			const next = at.waits[0]?.on;
 			if (!next || chain.includes(next)) break;
 			chain.push(next);
 			at = board.agents.find((one) => one.id === next);
 		}
-		const asks = chain[chain.length - 1] === 'user';
-		const asked = longest[longest.length - 1] === 'user';
-		if (asks === asked ? chain.length > longest.length : asks) longest = chain;
+		if (chain.length > longest.length) longest = chain;
 	}
 	// While somebody works for it, nothing is stuck.
 	const last = board.agents.find((row) => row.id === longest[longest.length - 1]);

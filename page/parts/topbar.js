@@ -29,7 +29,7 @@ export function Topbar({state, act}) {
 
 function Budget({board}) {
 	const {limit_usd: limit, spent_usd: spent = 0} = board.budget || {};
-	if (!limit) return html`<span class="budget num" title=${board.unpriced ? t('cost.unknown') : t('cost.whole')}>${cost(board)}</span>`;
+	if (!limit) return html`<span class="budget num" title=${board.unpriced ? t('cost.unpriced', {n: board.unpriced}) : t('cost.whole')}>${cost(board)}</span>`;
 	const words = t('budget', {spent: money(spent || 0), limit: money(limit)});
 	return html`<span class=${`budget num${spent >= 0.8 * limit ? ' near' : ''}`} title=${words}><progress max="1" value=${Math.min(1, spent / limit)} aria-label=${words}></progress>
 		${money(spent || 0)} <span class="muted">/ ${money(limit)}</span></span>`;

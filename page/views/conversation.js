@@ -15,6 +15,12 @@ const NEAR = 60;
 const SUBJECT_SHOWN = 64;
 const NEWEST = {from: null, to: null};
 
+// A status of the model: our word for its state, else the detail that came with it.
+const noteOf = ({state, detail}) => {
+	const word = known('live', state);
+	return word === state ? seen(detail || state) : word;
+};
+
 const shownOf = (tool) => Object.hasOwn(SHOWN_OF, tool) && SHOWN_OF[tool];
 
 export function ConversationView({sessionStore, act, seq = null, agent = '', words, facts}) {
@@ -167,7 +173,7 @@ export function Thread({sessionStore, board, facts, words, only = '', find = '',
 		${shown.slice(from, end).map((block) => html`<${Block} key=${block.seq} block=${block} board=${board} size=${board.agents.length} act=${act} sessionStore=${sessionStore} live=${(block.kind === 'call' && !block.end && sessionStore.live.get(block.agent)?.output.get(block.id)) || ''} />`)}
 		${!live.length && !shown.some((block) => block.kind !== 'note') && html`<${Empty} words=${t(needle || only ? 'conv.none' : 'conv.empty')}>
 			${!act && !sessionStore.offline && !needle && !only && html`<a class="button" href=${`#/s/${sessionStore.id}/conversation`}>${t('nav.conversation')}</a>`}<//>`}
-		${live.map(([id, one]) => html`<${Speech} key=${id} board=${board} id=${id} kind="said live">${one.note && html`<p class="muted">${known('live', seen(one.note))}</p>`}
+		${live.map(([id, one]) => html`<${Speech} key=${id} board=${board} id=${id} kind="said live">${one.note && html`<p class="muted">${noteOf(one.note)}</p>`}
 			${one.thinking && !one.text && html`<p class="thinking">${seen(one.thinking.slice(-400))}</p>`}${one.text && html`<${Markdown} text=${one.text} />`}<//>`)}
 	</div>${range.to !== null && html`<button class="to-end" onClick=${toEnd}>${t('conv.toEnd')}</button>`}</div>`;
 }
@@ -239,7 +245,7 @@ function Call({block, board, act, live}) {
 			${asked && !asked.decision && !end && html`<span class="state asks"><${Mark} is="▲" /> ${t('state.asks')}</span>${act && html`<${Answer} />`}`}</header>
 		${rows && html`<${Fold} title=${t('diff')}><${Diff} rows=${rows} /><//>`}
 		${COMMANDS.includes(name) && subject.length > SUBJECT_SHOWN && html`<${Fold} title=${t('call.command')}><${Output}>${seen(block.args?.command)}<//><//>`}
-		${output && !quiet && (end?.ok && (shown === 'count' || shown === 'nothing') ? html`<${Fold} title=${t('card.output')}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
+		${output && !quiet && (end?.ok && (shown === 'count' || shown === 'nothing') ? html`<${Fold} title=${label}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
 		${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div><//>`;
 }
 

@@ -34,7 +34,7 @@ export function SessionsView({state, act}) {
 		${items.length > 0 && html`<ul class="list" aria-label=${t('nav.sessions')}>${branch(items).map(([one, depth, parent]) => html`<${Row} key=${one.id} one=${one} depth=${depth} parent=${parent} now=${now} act=${act} />`)}</ul>`}
 		${sessions.next && html`<button onClick=${() => act.moreSessions(words)}>${t('more')}</button>`}
 		${hits && html`<section aria-label=${t('search.label')}><h2>${t('search.label')}</h2>
-			${hits.length === 0 ? html`<p class="muted">${t('search.none')}</p>` : html`<ul class="list hits">${hits.map((hit) => html`<li key=${`${hit.session_id}/${hit.seq}`}>
+			${hits.length === 0 ? html`<p class="muted">${t('conv.none')}</p>` : html`<ul class="list hits">${hits.map((hit) => html`<li key=${`${hit.session_id}/${hit.seq}`}>
 				<a href=${`#/s/${hit.session_id}/conversation/${hit.seq}`}><span class="small"><bdi>${brief(hit.session_name, 28)}</bdi> · <bdi>${brief(hit.agent, 20)}</bdi> <span class="muted num">${ago(hit.ts, now)}</span></span>
 				<span>${brief(hit.excerpt, 240)}</span></a></li>`)}</ul>`}</section>`}
 	</div>`;
@@ -64,7 +64,7 @@ function Row({one, depth, parent, now, act}) {
 		<span class="row"><bdi class="strong grow" title=${seen(one.name)}>${brief(one.name, 36)}</bdi> <${SessionState} state=${one.state} /></span>
 		<span class="clip">${brief(one.first_prompt, 160) || html`<span class="muted">${t('sessions.blank')}</span>`}</span>
 		<span class="session-facts muted">${one.parent && html`<span>↳ ${t('sessions.fork', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
-			<span class="num">${one.cost_usd === null ? t('cost.unknown') : money(one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
+			<span class="num">${one.cost_usd === null ? t('cost.none') : money(one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
 			${one.holder && html`<span title=${t('sessions.where', {host: seen(one.holder.host), pid: one.holder.pid})}>${t('sessions.held')}</span>`}</span></a>
 		<button class="icon" aria-expanded=${more} aria-label=${t('sessions.acts', {name: seen(one.name)})} onClick=${() => setMore(!more)}>⋯</button>
 		${more && html`<${Acts} one=${one} act=${act} done=${() => setMore(false)} />`}</li>`;

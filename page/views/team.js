@@ -1,7 +1,7 @@
 // The team: who works, who waits for whom, who asks you, what it costs, what changed.
 
 import {html, useEffect, useMemo, useRef, useState} from '../vendor/preact.js';
-import {brief, cost, exact, known, seen, short, t, time} from '../words.js';
+import {brief, cost, exact, known, percent, seen, short, t, time} from '../words.js';
 import {AgentState, Answer, Badge, Choice, Close, Elapsed, Empty, Facts, Key, Mark, Name, Pending, Who, useBusy} from '../parts/common.js';
 import {Lanes} from '../parts/lanes.js';
 import {buildBlocks} from '../parts/blocks.js';
@@ -38,16 +38,16 @@ export function TeamView({sessionStore, now, act, models, base, tick, words, fac
 	</div>`;
 }
 
-function Why({board, act}) {
-	const chain = explainWait(board);
-	if (!chain.length) return null;
-	const ask = chain[chain.length - 1] === 'user';
-	const question = ask && board.questions.find((one) => one.agent_id === chain[chain.length - 2]);
-	return html`<div class=${`why${ask ? ' asks' : ''}`} role="status"><span class="strong">${t('why')}</span>
-		<span class="why-chain">${chain.map((id, at) => html`<span class="row" key=${at}>${at > 0 && html`<span class="muted" aria-hidden="true">→</span><span class="hidden">${t('why.on')}</span>`}
-			${id !== 'user' && html`<${Badge} board=${board} id=${id} />`}<${Name} board=${board} id=${id} length=${20} /></span>`)}
-			${question && html`<span class="code muted clip">${seen(question.tool)}</span>`}</span>
-		${ask && act && html`<${Answer} />`}</div>`;
+// Whose questions need you; where nobody asks, who is blocked by whom.
+function Why({board, board: {questions}, act}) {
+	const n = questions.length;
+	const ids = n ? [...new Set(questions.map((one) => one.agent_id))].filter(Boolean) : explainWait(board);
+	if (!n && !ids.length) return null;
+	return html`<div class=${`why${n ? ' asks' : ''}`} role="status"><span class="strong">${n ? t('inbox.count', {n}) : t('why')}${ids.length > 0 && ':'}</span>
+		<span class="why-chain">${ids.map((id, at) => html`<span class="row" key=${at}>${at > 0 && !n && html`<span class="muted" aria-hidden="true">→</span><span class="hidden">${t('why.on')}</span>`}
+			<${Badge} board=${board} id=${id} /><span><${Name} board=${board} id=${id} length=${20} />${n > 0 && at < ids.length - 1 && ','}</span></span>`)}
+			${n === 1 && html`<span class="code muted clip">${seen(questions[0].tool)}</span>`}</span>
+		${n > 0 && act && html`<${Answer} />`}</div>`;
 }
 
 function Counts({board: {counts, files}, base}) {
@@ -62,7 +62,7 @@ const CLASSES = {input_tokens: 'card.fresh', cache_read_tokens: 'card.read', cac
 function AgentCard({board, row, now, act, models = [], close, base}) {
 	const [busy, run] = useBusy();
 	const {usage} = row;
-	const share = row.window ? Math.round((row.context / row.window) * 100) : 0;
+	const share = row.window ? row.context / row.window : 0;
 	const question = board.questions.find((one) => one.agent_id === row.id);
 	const over = row.status === 'ended';
 	const number = (value) => [short(value), {class: 'num', title: exact(value)}];
@@ -71,7 +71,7 @@ function AgentCard({board, row, now, act, models = [], close, base}) {
 		[t('card.role'), brief(row.type, 24), {title: seen(row.type)}],
 		[t('setup.model'), brief(row.model, 22), {title: seen(row.model), class: 'code'}],
 		[t('by.turn'), row.turn ? `${exact(row.turn)} · ${t('conv.steps', {n: row.steps})}` : t('card.noTurn'), {class: 'num'}],
-		[t('card.window'), html`<progress max="100" value=${Math.min(100, share)} aria-label=${t('card.window')}></progress> ${exact(share)} %`, {class: 'num', title: t('card.used', {used: row.context, all: row.window})}],
+		[t('card.window'), html`<progress max="1" value=${Math.min(1, share)} aria-label=${t('card.window')}></progress> ${percent(share)}`, {class: 'num', title: t('card.used', {used: row.context, all: row.window})}],
 		[t('card.tokens'), ...number(used.reduce((sum, name) => sum + usage[name], 0))],
 		...used.map((name) => [html`<span class="part">${t(CLASSES[name])}</span>`, ...number(usage[name])]),
 		[t('card.cost'), cost(row), {class: 'num'}],

@@ -105,6 +105,7 @@ async def test_no_screen_keeps_anybody_out(tmp_path: Path) -> None:
             )
             outside = await open_tab(context, server.page.partition("#")[0])
             await outside.page.wait_for_selector("main.door h1")  # it is empty until the server has answered
+            assert await outside.find_text("main.door h1") == "Sign in"
             found[f"door {look}"] = await list_violations(outside, axe)
             await context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gives it takes
             tab = await open_tab(context, server.page.partition("#")[0])
@@ -199,6 +200,7 @@ async def test_a_visitor_who_speaks_spanish_reads_spanish(tmp_path: Path) -> Non
         await show(tab, f"#/s/{id}/team", "main svg")
         assert await tab.page.evaluate("document.documentElement.lang") == "es"
         assert "Conversación" in await tab.find_text("header")
+        assert "1 pregunta pendiente:" in await tab.find_text(".why")
         assert await tab.list_problems() == []
 
 

@@ -61,15 +61,15 @@ async def read_events(session: Any) -> list[dict[str, Any]]:
 async def test_who_edits_what_was_said_goes_on_from_there(tmp_path: Path) -> None:
     async with worked(tmp_path) as (tab, _, session, _):
         await tab.go(f"#/s/{session.id}/conversation")
-        await tab.page.get_by_role("button", name="Edit and go on").click()
+        await tab.page.get_by_role("button", name="Edit message").click()
         await tab.page.locator(".edit textarea").fill("only look at it")
-        await tab.page.get_by_role("button", name="Go on from here", exact=True).click()
+        await tab.page.get_by_role("button", name="Rewind and send", exact=True).click()
         await tab.wait_for("document.querySelector('main').innerText.includes('remember only look at it.')")
         types = [event["type"] for event in await read_events(session)]
         assert "rewound" in types
 
-        await tab.page.get_by_role("button", name="Edit and go on").last.click()
-        await tab.page.get_by_role("button", name="Only go back").click()
+        await tab.page.get_by_role("button", name="Edit message").last.click()
+        await tab.page.get_by_role("button", name="Rewind only").click()
         await tab.page.locator("form.edit").wait_for(state="detached")
         after = await read_events(session)
         assert after[-1]["type"] == "rewound"
@@ -176,11 +176,11 @@ async def test_the_slider_shows_an_earlier_moment_and_leads_back_to_now(tmp_path
         await tab.page.locator(".scrubber input").focus()
         await tab.page.keyboard.press("Home")
         await tab.wait_for("!document.querySelector('main').innerText.includes('I remember')")
-        await tab.page.get_by_role("button", name="live").click()
+        await tab.page.get_by_role("button", name="Live").click()
         await tab.wait_for("document.querySelector('main').innerText.includes('I remember')")
         await tab.page.locator(".lane-name").click()
         counted = (await tab.page.locator(".card .facts").inner_text()).split()
-        assert {"fresh", "output"} <= {*counted}
+        assert {"input", "output"} <= {*counted}
 
 
 async def test_a_first_model_is_set_up_on_the_page(tmp_path: Path) -> None:
@@ -192,10 +192,10 @@ async def test_a_first_model_is_set_up_on_the_page(tmp_path: Path) -> None:
             await tab.page.get_by_role("link", name="Set up a model").click()
             await tab.page.get_by_label("Provider").select_option("other")
             await tab.page.get_by_label("Name").fill("mine")
-            await tab.page.get_by_label("Address").fill(model.url)
-            await tab.page.get_by_label("Key").first.fill("sk-secret-of-a-test")
+            await tab.page.get_by_label("Base URL").fill(model.url)
+            await tab.page.get_by_label("API key").fill("sk-secret-of-a-test")
             await tab.page.locator("input[name=model]").fill("m")
-            await tab.page.get_by_role("button", name="Test and keep").click()
+            await tab.page.get_by_role("button", name="Test and save").click()
             await tab.page.locator(".box.ok").wait_for()
             kept = json.loads((bench.home / "config.json").read_text())
             assert kept["default_model"] == "mine/m"
