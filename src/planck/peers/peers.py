@@ -127,7 +127,7 @@ class Peers:
         except TimeoutError:
             return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
         return Err(
-            ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
+            ErrorKind.NOT_FOUND, "no running sidecar has this compactor; run `planck sidecar status`"
         )
 
     def report(self, taken: Collection[str] = ()) -> list[PeerReport]:
