@@ -35,9 +35,7 @@ async def run(model: str, team: str, mode: str | None) -> int:
             os.set_blocking(end, True)
     kind, reason = stream.why
     if kind is ErrorKind.PEER_PROTOCOL:
-        sys.stderr.write(
-            f'error: The client does not use ACP: {reason}. Run "planck acp --help". [{kind}]\n'
-        )
+        sys.stderr.write(f'error: The client does not use ACP: {reason}. Run "planck acp --help". [{kind}]\n')
         return 1
     return 128 + ending.signal if ending.signal else 0
 

@@ -82,9 +82,7 @@ def list_commands(planck: Planck) -> tuple[AvailableCommand, ...]:
         hint = CommandInput(custom.hint) if custom.hint else None
         found.setdefault(name, AvailableCommand(name, custom.description or name, hint))
     for name, skill in planck.resources.skills().skills.items():
-        found.setdefault(
-            name, AvailableCommand(name, fit_line(skill.description, 200), CommandInput("task"))
-        )
+        found.setdefault(name, AvailableCommand(name, fit_line(skill.description, 200), CommandInput("task")))
     return tuple(found.values())
 
 

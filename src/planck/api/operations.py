@@ -84,9 +84,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.Health,
         role="anyone",
     ),
-    _get(
-        "/me", "read_me", "Describe this server and the caller's credentials", shapes.Me, role="view"
-    ),
+    _get("/me", "read_me", "Describe this server and the caller's credentials", shapes.Me, role="view"),
     _get("/openapi.json", "read_document", "Return this OpenAPI document", dict[str, Any], role="view"),
     _post(
         "/auth/code",

@@ -132,9 +132,7 @@ def check_text(*given: Any) -> None:
     while waiting:
         match waiting.pop():
             case str(text) if "\0" in text:
-                raise BadRequest(
-                    ErrorKind.INVALID_ARGS, "The request contains a NUL character. Remove it."
-                )
+                raise BadRequest(ErrorKind.INVALID_ARGS, "The request contains a NUL character. Remove it.")
             case Mapping() as values:
                 waiting += (*values, *values.values())
             case list() | tuple() as values:

@@ -206,7 +206,7 @@ def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
 
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
-        return {"problem": "not a map"}
+        return {"problem": "not an object"}
     from planck.config.keys.secrets import (
         hide_in_arguments,
         hide_in_text,

@@ -307,9 +307,7 @@ def _read_cursor(cursor: str) -> tuple[str, str] | None:
     try:
         updated, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("\n")
     except ValueError:
-        raise ApiError(
-            400, ErrorKind.INVALID_ARGS, "Invalid cursor. Start again without a cursor."
-        ) from None
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Invalid cursor. Start again without a cursor.") from None
     return updated, id
 
 
