@@ -123,7 +123,7 @@ async def test_a_key_starts_and_forks_a_session_once_also_over_a_restart(tmp_pat
             (await client.session(fork["id"]).ask("POST", "/open"))["parent"],
             fork["forked_at"],
         ) == forked
-        with pytest.raises(ClientError, match="another request"):
+        with pytest.raises(ClientError, match="different request"):
             await start(client, name="other")
     async with serving(tmp_path, lambda request: "hi") as server, server.client() as client:
         session = client.session(id)

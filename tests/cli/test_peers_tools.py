@@ -125,7 +125,7 @@ async def test_what_does_not_start_is_told_and_the_rest_is_listed(tmp_path: Path
     called = await bench.run("tools", "call", "mcp__gone__x")
     assert called.code == 1
     assert called.err.startswith("planck: unknown_tool")
-    assert "there is no program 'no-such-program'" in called.err
+    assert "program not found: 'no-such-program'" in called.err
 
 
 async def test_nothing_of_a_folder_that_is_not_trusted_is_started(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ async def test_each_member_that_does_not_answer_says_why(tmp_path: Path) -> None
     silent, wrong = foreign("no-such-program", name="a"), foreign("/bin/echo", "hi", name="b")
     found = await _check(tmp_path, silent, wrong, plain("version=7", name="c"), plain(name="d"))
     assert [one.partition(":")[0] for one in found] == ["a", "b", "c"]
-    assert "there is no program 'no-such-program'" in found[0]
-    assert "no JSON-RPC" in found[1]
-    assert "version 7 of ACP" in found[2]
+    assert "program not found: 'no-such-program'" in found[0]
+    assert "not JSON-RPC" in found[1]
+    assert "ACP version 7" in found[2]
 
 
 async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async def test_a_process_killed_in_its_turn_is_target_gone_once_and_starts_anew_
 async def test_one_that_leaves_says_its_code_and_its_last_words(tmp_path: Path) -> None:
     gone, well = await _ask_twice(tmp_path, "!exit 3")
     assert gone.startswith("target_gone: ")
-    assert "exit code 3; it last said:\nno more of this" in gone
+    assert "exit code 3; last output:\nno more of this" in gone
     assert well == "well"
 
 
@@ -48,7 +48,7 @@ async def test_one_that_leaves_says_its_code_and_its_last_words(tmp_path: Path) 
 async def test_what_is_no_json_rpc_on_its_output_is_peer_protocol(tmp_path: Path, word: str) -> None:
     wrong, well = await _ask_twice(tmp_path, f"!{word}\n!hang")
     assert wrong.startswith("peer_protocol: guest (python")
-    assert "no JSON-RPC" in wrong
+    assert "not JSON-RPC" in wrong
     assert well == "well"
 
 
@@ -64,9 +64,9 @@ async def test_requests_and_updates_that_nobody_knows_harm_nobody(tmp_path: Path
     ("member", "kind", "text"),
     [
         (foreign("/bin/false"), "peer_failed", "exit code 1"),
-        (foreign("no-such-program"), "not_found", "there is no program 'no-such-program'"),
+        (foreign("no-such-program"), "not_found", "program not found: 'no-such-program'"),
         (foreign("/bin/echo", "hello"), "peer_protocol", "hello"),
-        (plain("version=2"), "peer_protocol", "version 2 of ACP"),
+        (plain("version=2"), "peer_protocol", "ACP version 2"),
         (plain("first=die"), "peer_failed", "killed by signal 9"),
     ],
 )
@@ -141,7 +141,7 @@ async def test_calls_that_it_left_open_have_their_one_result(tmp_path: Path) -> 
         await session.run("go")
         [end] = [one for one in await recorded(session, "tool_end") if one.get("foreign")]
         assert not end["ok"]
-        assert "without saying how" in end["output"]
+        assert "without a result for this call" in end["output"]
 
 
 async def test_it_can_call_nobody_between_its_turns(tmp_path: Path) -> None:

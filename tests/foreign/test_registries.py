@@ -169,7 +169,7 @@ async def test_goose_and_opencode_work_in_a_team_of_ours(programs: Path, tmp_pat
         assert first == third == "I heard: 2 tests, OK"
         assert ring.startswith("deadlock: ")
         assert "deadlock" in second
-        assert gone.startswith("target_gone: goose (goose): its process was killed by signal 9")
+        assert gone.startswith("target_gone: goose (goose): the process was killed by signal 9")
     assert os.listdir(tmp_path / "work") == []
 
 

@@ -104,7 +104,7 @@ def test_each_refusal_has_one_kind(status: int, body: Any, kind: K) -> None:
     shown = f"{failure.err.message} {failure.err.details}"
     assert KEY not in shown
     assert shown.isprintable()
-    assert failure.err.message.rpartition("; ")[2].startswith(("set ", "check ", "see ", "try ", "the conv"))
+    assert failure.err.message.rpartition(". ")[2].startswith(("Set ", "Check ", "Run ", "Try ", "Compact "))
 
 
 def test_a_flood_of_words_is_cut_and_a_key_at_the_cut_is_still_hidden() -> None:

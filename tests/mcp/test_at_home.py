@@ -74,8 +74,8 @@ def test_an_entry_of_another_program_means_the_same_here(entry: dict[str, Any], 
         ("a", {"comand": "x"}, "command"),
         ("a", {"command": "x", "url": "https://a.example"}, "either"),
         ("a", {"command": 5}, "str"),
-        ("a\nb", {"command": "x"}, "no name"),
-        (" a", {"command": "x"}, "no name"),
+        ("a\nb", {"command": "x"}, "not a valid name"),
+        (" a", {"command": "x"}, "not a valid name"),
         ("a", "npx x", "object"),
     ],
 )
@@ -170,7 +170,7 @@ async def test_prompts_of_servers_are_listed_and_one_that_is_none_says_what_ther
         for command, words, said in (
             ("few:nonsense", "", "greet"),
             ("few:greet", "", "needs who"),
-            ("nobody:x", "", "no MCP server"),
+            ("nobody:x", "", "MCP server not found"),
         ):
             with pytest.raises(PlanckError, match=said):
                 await planck.say_prompt(command, words)

@@ -33,7 +33,7 @@ async def test_e1_twenty_bad_lines_end_the_connection_as_a_protocol_error() -> N
         await one.until(State.CONNECTED)
         outcome = await one.peer.call("echo", {}, timeout=5)
         assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
-        assert "20 lines that are no JSON-RPC" in outcome.message
+        assert "20 lines that are not JSON-RPC" in outcome.message
 
 
 @pytest.mark.parametrize("behaviour", ["endless-at-call", "long-at-call"])
@@ -91,7 +91,7 @@ async def test_e4_a_peer_that_dies_at_each_step_is_started_three_times_more_then
         await one.until(State.ERROR)
         assert one.states.count(State.STARTING) == 4
         assert "exit code 1" in one.peer.detail
-        assert "given up after 3 restarts" in one.peer.detail
+        assert "gave up after 3 restarts" in one.peer.detail
         assert await one.peer.call("echo", {}, timeout=5) == Err(ErrorKind.PEER_FAILED, one.peer.detail)
 
 
@@ -198,7 +198,7 @@ async def test_e5_too_many_parts_are_cut_and_odd_ones_named() -> None:
         await one.until(State.CONNECTED)
         outcome = await one.peer.call("echo", {}, timeout=20)
         assert isinstance(outcome, Ok)
-        assert outcome.value["output"] == "p\n" * 1000 + "[49000 more parts are left out]"
+        assert outcome.value["output"] == "p\n" * 1000 + "[49000 more parts omitted]"
     async with fake("odd-parts") as one:
         await one.until(State.CONNECTED)
         outcome = await one.peer.call("echo", {}, timeout=20)
@@ -208,8 +208,8 @@ async def test_e5_too_many_parts_are_cut_and_odd_ones_named() -> None:
         assert outcome.value["output"].split("\n") == [
             "[image/png, 11 bytes as base64, not shown]",
             "[image/png, 8 bytes as base64, not shown]",
-            "[a part of type 'hologram' that is not understood]",
-            "[a part that is not understood]",
+            "[unsupported content of type 'hologram']",
+            "[unsupported content]",
             "and a text",
         ]
 

@@ -98,7 +98,7 @@ async def test_an_address_that_hangs_or_refuses_has_a_deadline() -> None:
         await one.until(State.DISCONNECTED)
     async with server("http://127.0.0.1:9/mcp") as one:
         await one.until(State.ERROR)
-        assert "given up" in one.peer.detail
+        assert "gave up" in one.peer.detail
 
 
 class Up:
@@ -219,7 +219,7 @@ async def test_a_server_that_forgot_our_session_is_greeted_anew() -> None:
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
-        (answered("401 Unauthorized", b"who?"), "HTTP 401; sign in with `planck mcp login web`, or check"),
+        (answered("401 Unauthorized", b"who?"), "HTTP 401; run `planck mcp login web`, or check"),
         (answered("503 Busy"), "HTTP 503 Busy"),
         (answered("307 Away", b"", "Location: http://127.0.0.1:9/mcp"), "not followed"),
         (answered("200 OK", gzip.compress(b"x" * 99), "Content-Encoding: gzip"), "compressed"),

@@ -145,11 +145,11 @@ async def test_the_compactor_of_a_member_writes_its_summary_and_no_model_is_aske
     ("name", "why"),
     [
         ("raises", "ValueError: no idea"),
-        pytest.param("number", "a compactor gives a text, not int", marks=pytest.mark.heavy),
+        pytest.param("number", "a compactor must return a string, not int", marks=pytest.mark.heavy),
         pytest.param("nothing", "the summary has 2 bytes, and must have some", marks=pytest.mark.heavy),
-        pytest.param("longest", "its summary has 2000000 bytes, at most", marks=pytest.mark.heavy),
+        pytest.param("longest", "the summary has 2000000 bytes; the limit is", marks=pytest.mark.heavy),
         pytest.param("crash", "sidecar 'sidecar' failed", marks=pytest.mark.heavy),
-        ("unheard-of", "no sidecar here has it now"),
+        ("unheard-of", "no running sidecar has this compactor"),
     ],
 )
 async def test_where_it_does_not_deliver_the_model_does_and_the_watchers_are_told(

@@ -212,9 +212,9 @@ async def test_what_can_t_start_is_told_and_the_session_goes_on(tmp_path: Path) 
         assert (await session.run("go")).text == "done"
         details = {report.name: report.detail for report in app.peers.report() if report.state == "error"}
     assert "No module named 'nowhere_to_be_found'" in details["broken"]
-    assert "there is no sidecar at" in details["absent"]
-    assert "there is no program 'no-such-program'" in details["gone"]
-    assert "give either `command` or `url`" in details["both"]
+    assert "no sidecar at" in details["absent"]
+    assert "program not found: 'no-such-program'" in details["gone"]
+    assert "set either `command` or `url`" in details["both"]
 
 
 async def test_a_sidecar_s_tool_never_takes_the_place_of_a_built_in(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
         async with watched(session) as statuses:
             await session.run("go")
             async with asyncio.timeout(WAIT):
-                while not any("held back" in delta.get("detail", "") for delta in statuses):
+                while not any("not offered" in delta.get("detail", "") for delta in statuses):
                     await asyncio.sleep(0.01)
         ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         assert [end.get("error", {}).get("kind") for end in ends] == [None, "unknown_tool"]
@@ -288,12 +288,12 @@ async def test_e8_what_a_server_changes_is_asked_once_and_no_turn_waits_for_it(
     lines = question.text.split("\n")
     assert lines[:3] == [
         "mcp__fake__quiet has changed",
-        "  it said: Says nothing.",
-        "  it says: Now do something else.",
+        "  old description: Says nothing.",
+        "  new description: Now do something else.",
     ]
     assert lines[3] == "mcp__fake__new is new"
-    assert lines[4].startswith("  it says: I am new. what it adds: nothing[2K!!!")
-    assert lines[4].endswith("!… [2036 characters in all]")
+    assert lines[4].startswith("  description: I am new. what it adds: nothing[2K!!!")
+    assert lines[4].endswith("!… [2036 characters in total]")
     assert len(lines) == 6
     assert len(question.text) < 2000
 
@@ -313,7 +313,7 @@ async def test_e8_a_server_that_changes_without_end_does_not_ask_without_end(tmp
         async with watched(session) as statuses:
 
             def over() -> bool:
-                return any("start planck again" in delta.get("detail", "") for delta in statuses)
+                return any("restart planck" in delta.get("detail", "") for delta in statuses)
 
             while not over():
                 await session.run("go")

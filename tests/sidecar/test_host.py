@@ -162,11 +162,11 @@ BROKEN = {
         HEAD
         + "t = Tool('same', '', {'type': 'object'}, lambda a, c, x: '')\n"
         + "class A(Sidecar):\n    def tools(self): return [t, t]\n",
-        "two tools of the sidecar are named ['same']",
+        "two tools of the sidecar have the name ['same']",
     ),
     "requirement": (
         "# /// script\n# dependencies = ['no-such-package-anywhere']\n# ///\n" + HEAD,
-        "the sidecar can't be built",
+        "cannot build the sidecar",
     ),
 }
 
@@ -302,5 +302,5 @@ async def test_half_characters_and_closed_streams_break_nothing_and_a_late_failu
             assert await one.peer.call("fail", {}, timeout=20) == Err(ErrorKind.INTERNAL_ERROR, ANY)
         gone = await one.peer.call("fine", {}, timeout=20)
         assert isinstance(gone, Err)
-        assert "can't say which tools it has: RuntimeError: no more" in gone.message
+        assert "cannot list the tools of the sidecar: RuntimeError: no more" in gone.message
         assert one.peer.starts == 1

@@ -106,8 +106,8 @@ class Client:
         if self.greeting.protocol_version != PROTOCOL_VERSION:
             raise ExternalError(
                 ErrorKind.PEER_PROTOCOL,
-                f"it speaks version {self.greeting.protocol_version} of ACP, and we {PROTOCOL_VERSION}; "
-                "use a release of it that speaks that one",
+                f"the agent uses ACP version {self.greeting.protocol_version}, but Planck needs version "
+                f"{PROTOCOL_VERSION}; install a release of the agent that supports it",
             )
 
     async def begin(self, cwd: Path, servers: tuple[McpServer, ...]) -> str:
@@ -164,7 +164,7 @@ class Client:
             if politely and self._job.running:
                 await self._job.wait(_GRACE)
         finally:
-            self._stream.end("it was ended here")
+            self._stream.end("Planck ended the process")
             await self._job.kill()
             await asyncio.wait(self._tasks)
 
@@ -190,7 +190,7 @@ class Client:
                 came = await self._peer.ask(method, params, answer)
         except TimeoutError:
             raise ExternalError(
-                ErrorKind.PEER_FAILED, f"it did not answer {method} within {timeout:g} s; see `planck doctor`"
+                ErrorKind.PEER_FAILED, f"no response to {method} within {timeout:g} s; run `planck doctor`"
             ) from None
         if not isinstance(came, Err):
             return came
@@ -204,7 +204,7 @@ class Client:
             async with asyncio.timeout(_DRAIN):
                 await self._stream.ended.wait()
         except TimeoutError:
-            self._stream.end("its process ended")
+            self._stream.end("the process ended")
 
     async def _explain_end(self) -> Err:
         kind, reason = self._stream.why
@@ -215,7 +215,7 @@ class Client:
         if not self._job.running:
             await self._job.kill()  # for what is left in the pipe, also where the sandbox did not stand yet
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
-        return Err(kind, f"{reason or 'it was ended'}{words and '; it last said:' + chr(10) + words}")
+        return Err(kind, f"{reason or 'the process ended'}{words and '; last output:' + chr(10) + words}")
 
 
 async def open_client(launch: Launch, listener: Listener) -> Client:
@@ -224,7 +224,7 @@ async def open_client(launch: Launch, listener: Listener) -> Client:
     if shutil.which(program, path=path) is None and not (launch.cwd / program).is_file():
         raise ExternalError(
             ErrorKind.NOT_FOUND,
-            f"there is no program {program!r}; install it, or give its path in acp.command",
+            f"program not found: {program!r}; install it, or set its path in acp.command",
         )
     looks = await look_ahead(launch.confinement)
     their_input, our_output = os.pipe2(os.O_CLOEXEC)
@@ -257,17 +257,17 @@ def _read_refusal(method: str, came: Err) -> Err:
     if came.details.get("code") == AUTH_REQUIRED:
         return Err(
             ErrorKind.NOT_AUTHENTICATED,
-            f"it is not logged in: {came.message}; name the variable of its key in acp.env, "
-            "or let it run in mode `full`, where it has your home",
+            f"the agent is not signed in: {came.message}; add the variable with its API key to acp.env, "
+            "or run it in mode `full`, where it can use your home folder",
         )
     data = came.details.get("data")
     said = f"{came.message}: {data}" if isinstance(data, str) and data else came.message
     if isinstance(data, dict) and data:
         said = f"{came.message}: {data.get('message') or data.get('details') or data}"
-    return Err(ErrorKind.PEER_FAILED, f"it refused {method}: {said[:_LAST_WORDS]}")
+    return Err(ErrorKind.PEER_FAILED, f"the agent rejected {method}: {said[:_LAST_WORDS]}")
 
 
 def _describe_exit(code: int | None) -> str:
     if code is not None and code > 128:
-        return f"its process was killed by signal {code - 128}"
-    return f"its process ended with exit code {code}"
+        return f"the process was killed by signal {code - 128}"
+    return f"the process ended with exit code {code}"

@@ -271,7 +271,7 @@ class Foreign:
                 self._heard = loop.time()
             elif loop.time() - self._heard >= _SILENCE:
                 raise ExternalError(
-                    ErrorKind.TIMEOUT, f"it said nothing for {_SILENCE:g} s, so its turn was stopped"
+                    ErrorKind.TIMEOUT, f"the agent sent nothing for {_SILENCE:g} s; its turn was stopped"
                 )
 
     async def _stop(self, client: Client, prompt: asyncio.Task[PromptResponse]) -> None:
@@ -306,10 +306,12 @@ class Foreign:
     ) -> AssistantMessage:
         if response.stop_reason == "max_turn_requests":
             raise ExternalError(
-                ErrorKind.ITERATION_CAP, "it stopped at its own limit of steps; ask it to go on"
+                ErrorKind.ITERATION_CAP, "the agent reached its own step limit; ask it to continue"
             )
         if response.stop_reason == "cancelled":
-            raise ExternalError(ErrorKind.INTERRUPTED, "it says that its turn was cancelled, and not by us")
+            raise ExternalError(
+                ErrorKind.INTERRUPTED, "the agent cancelled its turn, although Planck did not ask it to"
+            )
         usage, said = Usage(), response.usage
         if said is not None:
             usage = Usage(
@@ -341,7 +343,8 @@ class Foreign:
         if images:
             blocks += [ImageContent(part.data, part.media_type) for part in pictures]
         elif pictures:
-            blocks.append(TextContent(f"[planck: {len(pictures)} images were attached, which you can't see]"))
+            note = f"[planck: {len(pictures)} images were attached, but you cannot see images]"
+            blocks.append(TextContent(note))
         return tuple(blocks)
 
     def _refuse_restart(self) -> None:
@@ -352,8 +355,8 @@ class Foreign:
             wait = RESTART_WINDOW - (now - self._failures[0])
             raise ExternalError(
                 ErrorKind.PEER_FAILED,
-                f"it was started anew {RESTARTS} times in {RESTART_WINDOW:g} s and ended each time; "
-                f"ask again in {wait:.0f} s, or try it with `planck teams check`",
+                f"the process was restarted {RESTARTS} times in {RESTART_WINDOW:g} s and ended each time; "
+                f"try again in {wait:.0f} s, or run `planck teams check`",
             )
 
     def _name(self, err: Err) -> ProviderError:
@@ -379,9 +382,10 @@ def _tell(messages: Sequence[Message]) -> str:
     if not messages:
         return ""
     whole = "\n\n".join(as_text(message) for message in messages).encode(errors="replace")
-    cut = "[the older part is left out]\n" if len(whole) > _TOLD else ""
+    cut = "[older messages omitted]\n" if len(whole) > _TOLD else ""
     text = whole[-_TOLD:].decode(errors="replace")
     return (
-        "[planck: your process was started anew, and knows nothing of what came before. It was this, oldest "
-        f"first; do not do it again:]\n{cut}{text}\n[planck: end of what came before]"
+        "[planck: your process was restarted and has no memory of the conversation so far. The conversation "
+        "follows, oldest message first. Do not repeat work that is already done.]\n"
+        f"{cut}{text}\n[planck: end of the conversation so far]"
     )

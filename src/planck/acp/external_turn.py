@@ -183,14 +183,15 @@ class ExternalTurn:
         async with self._lock:
             for call in [one for one in self._calls.values() if not one.over]:
                 await self._start(call)
-                await self._end(call, failed="the agent ended its turn without saying how this call ended")
+                await self._end(call, failed="the agent ended its turn without a result for this call")
             return self._take_words()
 
     def _say(self, text: str) -> None:
         self._left -= len(text.encode(errors="replace"))
         if self._left < 0:
             raise PlanckError(
-                ErrorKind.LIMIT_EXCEEDED, "it said more than limits.answer_bytes in one turn; raise that"
+                ErrorKind.LIMIT_EXCEEDED,
+                "the agent wrote more than limits.answer_bytes in one turn; raise that limit",
             )
         self._text.append(text)
         self._scribe.publish(TextDelta(text=text))
@@ -205,7 +206,8 @@ class ExternalTurn:
         if id not in self._calls:
             if len(self._calls) >= _MAX_CALLS:
                 raise PlanckError(
-                    ErrorKind.LIMIT_EXCEEDED, f"it made more than {_MAX_CALLS} calls in one turn"
+                    ErrorKind.LIMIT_EXCEEDED,
+                    f"the agent made more than {_MAX_CALLS} calls in one turn; give it a smaller task",
                 )
             self._calls[id] = ExternalCall(self._ids.new(self._scribe.agent_id or ""))
         return self._calls[id]
@@ -224,7 +226,7 @@ class ExternalTurn:
             return
         await self._start(call)
         if update.status == "failed":
-            await self._end(call, failed=call.output or "the agent says that it failed")
+            await self._end(call, failed=call.output or "the agent reported that the call failed")
             return
         for change in await asyncio.to_thread(self._find_changes, call):
             await self._scribe.record(change)
@@ -313,6 +315,6 @@ def _diff_lines(diffs: Any) -> Iterator[str]:
     for diff in diffs:
         old, new = ((text or "").count("\n") for text in (diff.old_text, diff.new_text))
         if old + new > 20_000:
-            yield f"{name_path(diff.path)}: {old} lines become {new}"
+            yield f"{name_path(diff.path)}: {old} → {new} lines, too long to show"
             continue
         yield from diff_texts(diff.old_text, diff.new_text, diff.path)

@@ -152,7 +152,7 @@ class Peer:
         try:
             return codec.decode_as(bytes(came), answer)
         except codec.DecodeError as problem:
-            return Err(ErrorKind.PEER_PROTOCOL, f"its answer to {method} is out of form: {problem}")
+            return Err(ErrorKind.PEER_PROTOCOL, f"the response to {method} is invalid: {problem}")
 
     def after_answer(self, work: Coroutine[Any, Any, None]) -> None:
         """Called while a request is answered: this is done once its answer was sent."""
@@ -168,13 +168,13 @@ class Peer:
 
     def _explain_end(self) -> Err:
         kind, reason = self.stream.why
-        return Err(kind, f"the connection is closed: {reason or 'it was ended here'}")
+        return Err(kind, f"the connection is closed: {reason or 'Planck ended it'}")
 
     async def _take(self, line: bytes | None, tasks: asyncio.TaskGroup) -> None:
         if line is not None and not line.strip():
             return
         if line is None:
-            await self._refuse_line("the line is too long; send less at a time, or name a file")
+            await self._refuse_line("The message is too long. Send less at a time, or a file's path.")
             return
         try:
             message = codec.decode_as(line, _Incoming)
@@ -182,10 +182,10 @@ class Peer:
             said = _read_json(line)
             self._settle_answer(said, problem)
             code = PARSE_ERROR if said is UNSET else INVALID_REQUEST
-            await self._refuse_line(f"this is no JSON-RPC message: {problem}", code, line)
+            await self._refuse_line(f"Not a JSON-RPC message: {problem}", code, line)
             return
         if message.jsonrpc != "2.0":
-            await self._refuse_line('a message has "jsonrpc": "2.0"', INVALID_REQUEST, line)
+            await self._refuse_line('The message must contain "jsonrpc": "2.0".', INVALID_REQUEST, line)
             return
         self._bad_lines = 0
         if message.method is UNSET:
@@ -203,7 +203,7 @@ class Peer:
         failure = RpcError(code, why, _describe(Err(kind, why)))
         await self._send(_Failure(_find_request(line), failure))
         if self._bad_lines >= self._most_bad_lines:
-            said = f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}"
+            said = f"it sent {self._bad_lines} lines that are not JSON-RPC; the last is {line[:80]!r}"
             self.stream.end(said, ErrorKind.PEER_PROTOCOL)
             raise EOFError  # what came after it is of no interest
 
@@ -212,7 +212,7 @@ class Peer:
         id = said.get("id") if isinstance(said, dict) and "method" not in said else None
         waiting = self._asked.get(id) if type(id) is int else None
         if waiting and not waiting.done():
-            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, f"its answer is no JSON-RPC: {problem}"))
+            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, f"the response is not JSON-RPC: {problem}"))
 
     def _match(self, message: _Incoming) -> None:
         """Strictly: what nobody asked for has a wrong, late or doubled id, and is of no interest."""
@@ -224,15 +224,14 @@ class Peer:
         elif message.result is not UNSET:
             waiting.set_result(message.result)
         else:
-            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, "its answer has neither a result nor an error"))
+            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, "the response has neither a result nor an error"))
 
     async def _begin(self, id: int | str | None, method: str, params: Raw, tasks: asyncio.TaskGroup) -> None:
         if id in self._answering:
-            await self._fail(
-                id, INVALID_REQUEST, Err(ErrorKind.NOT_UNIQUE, f"a request {id!r} is open already")
-            )
+            why = f"A request with the id {id!r} is already open. Use another id."
+            await self._fail(id, INVALID_REQUEST, Err(ErrorKind.NOT_UNIQUE, why))
         elif len(self._answering) >= MAX_REQUESTS:
-            why = f"{MAX_REQUESTS} requests are open; wait for some of them"
+            why = f"{MAX_REQUESTS} requests are open, which is the limit. Wait for some of them to end."
             await self._fail(id, INTERNAL_ERROR, Err(ErrorKind.LIMIT_EXCEEDED, why))
         else:
             task = tasks.create_task(self._answer(id, method, params))
@@ -245,7 +244,7 @@ class Peer:
         for work in self._afterwards.pop(task, []):
             work.close()
         if task.cancelled():
-            why = Err(ErrorKind.INTERRUPTED, "the request was cancelled")
+            why = Err(ErrorKind.INTERRUPTED, "The request was cancelled.")
             failure = _Failure(id, RpcError(REQUEST_CANCELLED, why.message, _describe(why)))
             self.stream.push(codec.encode(failure))
 
@@ -264,9 +263,10 @@ class Peer:
         except PlanckError as failure:
             await self._fail(id, code_of(failure.err), failure.err)
         except Exception:
-            log.exception("a request failed: %s", method)
+            log.exception("Request failed: %s", method)
             why = Err(
-                ErrorKind.INTERNAL_ERROR, f"{method} failed; see the agent's error output, and report it"
+                ErrorKind.INTERNAL_ERROR,
+                f"Internal error in {method}. See Planck's error output, and report the problem.",
             )
             await self._fail(id, INTERNAL_ERROR, why)
 
@@ -285,11 +285,11 @@ class Peer:
         try:
             await self._handler.hear(method, params)
         except UnknownMethod:
-            log.debug("a notification is unknown: %s", method)
+            log.debug("Unknown notification: %s", method)
         except PlanckError as failure:
-            log.warning("a notification failed: %s: %s", method, failure)
+            log.warning("Notification failed: %s: %s", method, failure)
         except Exception:
-            log.exception("a notification failed: %s", method)
+            log.exception("Notification failed: %s", method)
 
 
 class _CancelParams(msgspec.Struct, rename="camel", frozen=True):
@@ -301,7 +301,7 @@ def read_params(params: Raw, type_: type[T]) -> T:
     try:
         return codec.decode_as(bytes(params) if bytes(params) != b"null" else b"{}", type_)
     except codec.DecodeError as problem:
-        raise PlanckError(ErrorKind.INVALID_ARGS, f"the parameters are out of form: {problem}") from None
+        raise PlanckError(ErrorKind.INVALID_ARGS, f"Invalid parameters: {problem}") from None
 
 
 def code_of(err: Err) -> int:

@@ -15,7 +15,7 @@ CHUNK = 1 << 16
 def main(folder: str) -> None:
     slot = claim(folder)
     if slot is None:
-        sys.stderr.write("planck: no slot is free; the turn is over, or too many servers were started\n")
+        sys.stderr.write("planck: no free slot: the turn has ended, or too many servers were started\n")
         raise SystemExit(1)
     to_planck, from_planck = slot
     threading.Thread(target=copy, args=(0, to_planck), daemon=True).start()

@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 _MAX_SESSIONS = 64
 _PAGE = 100
 _MAX_NAME = 40
-_HOW = "in a terminal run `planck setup` or `planck auth login PROVIDER`, or set a provider's API key"
+_HOW = 'Run "planck setup" or "planck auth login PROVIDER" in a terminal, or set a provider\'s API key.'
 
 
 class RequestRefused(PlanckError):
@@ -111,23 +111,22 @@ class AcpAgent:
                     list={}, resume={}, close={}, delete={}, fork={}, additional_directories={}
                 ),
             ),
-            auth_methods=(
-                AuthMethod(id="planck", name="Keys of Planck", description=f"To sign in, {_HOW}."),
-            ),
+            auth_methods=(AuthMethod(id="planck", name="Planck's API keys", description=_HOW),),
             agent_info=Implementation("planck", __version__, "Planck"),
         )
 
     async def authenticate(self, request: AuthenticateRequest) -> Nothing | Err:
         """There is nothing to do here: keys are where the user keeps them. It says whether there is one."""
         if request.method_id != "planck":
-            return Err(ErrorKind.INVALID_ARGS, f"{request.method_id!r} is no method; there is 'planck'")
+            why = f"Unknown authentication method: {request.method_id!r}. Use 'planck'."
+            return Err(ErrorKind.INVALID_ARGS, why)
         from planck.headless import Planck
 
         async with Planck(workspace=os.getcwd()) as planck:
             try:
                 await planck.model(self._options.model)
             except PlanckError as failure:
-                return Err(ErrorKind.NOT_AUTHENTICATED, f"{failure.err.full_message} ({_HOW})")
+                return Err(ErrorKind.NOT_AUTHENTICATED, _add_how(failure.err.full_message))
         return Nothing()
 
     async def new_session(self, request: NewSessionRequest) -> NewSessionResponse:
@@ -210,13 +209,15 @@ class AcpAgent:
         option = next((one for one in conversation.options if one.id == request.config_id), None)
         if option is None:
             known = ", ".join(one.id for one in conversation.options)
-            raise RequestRefused(ErrorKind.INVALID_ARGS, f"no option {request.config_id!r}; there is {known}")
+            why = f"Unknown option: {request.config_id!r}. Use one of: {known}."
+            raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         if not isinstance(value, str) or (
             # A model may be named that is not listed.
             option.id != "model" and value not in [choice.value for choice in option.options]
         ):
             known = ", ".join(choice.value for choice in option.options)
-            raise RequestRefused(ErrorKind.INVALID_ARGS, f"{value!r} is no {option.id}; one of {known}")
+            why = f"Invalid {option.id}: {value!r}. Use one of: {known}."
+            raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         match option.id:
             case "mode":
                 await conversation.change_mode(value)
@@ -235,7 +236,7 @@ class AcpAgent:
         team = "" if value == DEFAULT else value
         async with self._opening:
             if conversation.begun or self._open.get(conversation.id) is not conversation:
-                why = "a session keeps the team that it began with; start a new one"
+                why = "The team cannot be changed after the first prompt. Start a new session."
                 raise RequestRefused(ErrorKind.INVALID_ARGS, why)
             start, before = conversation.start, conversation.team
             assert start is not None  # one that was loaded has begun
@@ -256,7 +257,7 @@ class AcpAgent:
     def _find(self, id: str) -> "Conversation":
         if conversation := self._open.get(id):
             return conversation
-        raise RequestRefused(ErrorKind.NOT_FOUND, f"no session {id!r} is open here; load it first")
+        raise RequestRefused(ErrorKind.NOT_FOUND, f"Session {id!r} is not open here. Load it first.")
 
     async def _resume(self, request: OpenSessionRequest, *, replay: bool) -> "Conversation":
         async with self._opening:
@@ -264,7 +265,7 @@ class AcpAgent:
             if opened is not None and not os.path.samefile(
                 opened.planck.workspace, _check_folder(request.cwd)
             ):
-                why = f"session {opened.id!r} works in {str(opened.planck.workspace)!r}; load it there"
+                why = f"Session {opened.id!r} works in {str(opened.planck.workspace)!r}. Load it there."
                 raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
@@ -274,7 +275,7 @@ class AcpAgent:
     async def _enter(self, request: NewSessionRequest, start: Beginning | None) -> "Conversation":
         """Opens a `Planck` on the client's folder, and in it a new session or the one that is asked for."""
         if len(self._open) >= _MAX_SESSIONS:
-            why = f"{_MAX_SESSIONS} sessions are open here; close one"
+            why = f"{_MAX_SESSIONS} sessions are open, which is the limit. Close one."
             raise RequestRefused(ErrorKind.LIMIT_EXCEEDED, why)
         _check_folder(request.cwd)
         from planck.acp_agent.conversation import Conversation
@@ -308,7 +309,7 @@ class AcpAgent:
         except BaseException as failure:
             await planck.__aexit__(None, None, None)
             if isinstance(failure, PlanckError) and failure.err.details.get("no_model"):
-                why = f"{failure.err.message} ({_HOW})"
+                why = _add_how(failure.err.message)
                 raise RequestRefused(ErrorKind.NOT_AUTHENTICATED, why) from None
             raise
         self._open[conversation.id] = conversation
@@ -342,10 +343,14 @@ _METHODS: dict[str, tuple[str, type[Any]]] = {
 }
 
 
+def _add_how(message: str) -> str:
+    return f"{message.removesuffix('.')}. {_HOW}"
+
+
 def _check_folder(cwd: str) -> str:
     if not os.path.isabs(cwd) or "\0" in cwd or not os.path.isdir(cwd):
         raise RequestRefused(
-            ErrorKind.INVALID_ARGS, f"cwd {cwd[:200]!r} is no folder; give the absolute path of one"
+            ErrorKind.INVALID_ARGS, f"cwd {cwd[:200]!r} is not a folder. Use the absolute path of a folder."
         )
     return cwd
 
@@ -356,7 +361,7 @@ def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, di
     for server in servers if not isinstance(servers, UnsetType) else ():
         name = _name_server(server.name, found)
         if server.type == "sse" or (server.type not in (None, "stdio", "http")):
-            why = f"the MCP server {server.name!r} speaks {server.type!r}; 'http' and programs are taken"
+            why = f"MCP server {server.name!r} uses {server.type!r}. Only 'http' and 'stdio' are supported."
             raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         if server.type == "http":
             headers = server.headers if not isinstance(server.headers, UnsetType) else ()
@@ -400,6 +405,6 @@ def _read_cursor(cursor: str | None) -> tuple[str, str] | None:
         updated, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("\n")
     except ValueError:
         raise RequestRefused(
-            ErrorKind.INVALID_ARGS, "this cursor is none of ours; begin without one"
+            ErrorKind.INVALID_ARGS, "Invalid cursor. Start again without a cursor."
         ) from None
     return updated, id

@@ -28,12 +28,12 @@ def read_prompt(blocks: Sequence[Record]) -> UserMessage:
             case EmbeddedResource(resource=resource):
                 images.append(_read_image(resource.blob or "", resource.uri))
             case ImageContent(data=data, uri=uri):
-                images.append(_read_image(data, uri or "the image"))
+                images.append(_read_image(data, uri or "The image"))
             case AudioContent():
-                raise PromptError(ErrorKind.INVALID_ARGS, "audio is not offered; send text or images")
+                raise PromptError(ErrorKind.INVALID_ARGS, "Audio is not supported. Send text or images.")
     text = "".join(texts).strip()
     if not text and not images:
-        raise PromptError(ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+        raise PromptError(ErrorKind.NO_PROMPT, "The prompt is empty. Describe the task.")
     return UserMessage((Text(text), *images))
 
 
@@ -50,6 +50,7 @@ def _read_image(data: str, name: str) -> Image:
     image = image_from_base64(data)
     if image is None:
         raise PromptError(
-            ErrorKind.INVALID_ARGS, f"{name} is no PNG, JPEG, GIF or WebP of at most 4 MiB; send another one"
+            ErrorKind.INVALID_ARGS,
+            f"{name} is not a PNG, JPEG, GIF or WebP file of at most 4 MiB. Send another image.",
         )
     return image

@@ -143,7 +143,10 @@ class Conversation:
         if word != f"/{settings.PLAN}":
             return None
         if rest.strip() != "accept":
-            raise PromptError(ErrorKind.INVALID_ARGS, "it is `/plan accept`; the mode `plan` makes a plan")
+            raise PromptError(
+                ErrorKind.INVALID_ARGS,
+                'Use "/plan accept" to carry out a plan. To make a plan, change the mode to "plan".',
+            )
         after = self.session.head
         async with self._counted():
             await self.session.accept_plan()
@@ -155,7 +158,7 @@ class Conversation:
 
     async def _compact(self, focus: str) -> PromptResponse:
         if self._compacting is not None:
-            raise PromptError(ErrorKind.INVALID_ARGS, "the history is being compacted; wait for that")
+            raise PromptError(ErrorKind.INVALID_ARGS, "The history is already being compacted. Please wait.")
         async with self._counted():
             work: asyncio.Task[object] = asyncio.ensure_future(self.session.compact(focus=focus))
             self._compacting = work
@@ -329,10 +332,11 @@ def _conclude(result: RunResult, cancelled: bool) -> PromptResponse | Err:
 def _explain(result: RunResult) -> Err:
     """Returns why a turn failed: the last error that was recorded."""
     if result.status is TurnStatus.TIMED_OUT:
-        return Err(ErrorKind.TIMEOUT, "the turn ran out of time; prompt again to go on")
+        return Err(ErrorKind.TIMEOUT, "The turn timed out. Send another prompt to continue.")
     if not result.errors:
         return Err(
-            ErrorKind.INTERNAL_ERROR, "the turn failed, and nothing says why; see `planck sessions list`"
+            ErrorKind.INTERNAL_ERROR,
+            'The turn failed, and no reason was recorded. Run "planck sessions list".',
         )
     last = result.errors[-1]
     return Err(ErrorKind(last["kind"]), last["message"], dict(last["details"]))

@@ -58,12 +58,12 @@ class Asker:
         if find_row(tool).shown == "diff" and isinstance(path, str):
             diff = make_diff(make_absolute(workspace, path), tool, args, self._read(path))
             content += [diff] if diff and _is_readable(diff) else []
-        facts = [question.text, question.adds and f"adds: {question.adds}", f"why: {question.reason}"]
+        facts = [question.text, question.adds and f"Effect: {question.adds}", f"Why: {question.reason}"]
         content.append(show_text("\n".join(filter(None, facts))))
         if question.preview and not isinstance(content[0], Diff):
             content.append(show_text(question.preview))
             if question.hidden_lines:
-                content.append(show_text(f"hidden: {question.hidden_lines:,} lines of the preview"))
+                content.append(show_text(f"{question.hidden_lines:,} lines of the preview are hidden"))
         return CallDetails(
             tool_call_id=question.call_id or question.id,
             title=f"{worker}: {title}" if worker else title,

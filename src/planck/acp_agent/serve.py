@@ -35,9 +35,7 @@ async def run(model: str, team: str, mode: str | None) -> int:
             os.set_blocking(end, True)
     kind, reason = stream.why
     if kind is ErrorKind.PEER_PROTOCOL:
-        sys.stderr.write(
-            f"planck: {kind}: the client speaks something else: {reason}; see `planck acp --help`\n"
-        )
+        sys.stderr.write(f'error: The client does not use ACP: {reason}. Run "planck acp --help". [{kind}]\n')
         return 1
     return 128 + ending.signal if ending.signal else 0
 
@@ -53,7 +51,7 @@ class _Ending:
 
     def _end(self, number: int) -> None:
         self.signal = self.signal or number
-        self._stream.end("it was told to end")
+        self._stream.end("Planck received a signal to end")
 
 
 def _make_log() -> logging.Handler:

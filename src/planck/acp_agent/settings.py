@@ -7,19 +7,19 @@ from planck.records.authority import Mode
 from planck.records.visible import fit_line
 
 MODES = {
-    Mode.READ_ONLY: ("Read only", "nothing is changed, and nobody is asked"),
-    Mode.PLAN: ("Plan", "the same; it ends with a plan that you accept to go on: /plan accept"),
-    Mode.ASK: ("Ask", "what has effects asks first"),
-    Mode.WORKSPACE: ("Workspace", "files of this folder may be changed, commands run in the sandbox"),
-    Mode.FULL: ("Full", "anything, without asking"),
+    Mode.READ_ONLY: ("Read only", "Reads files and changes nothing; asks nothing"),
+    Mode.PLAN: ("Plan", "Changes nothing and ends with a plan; /plan accept carries it out"),
+    Mode.ASK: ("Ask", "Asks before changing anything"),
+    Mode.WORKSPACE: ("Workspace", "Changes files in this folder; runs commands in a sandbox"),
+    Mode.FULL: ("Full", "Does anything without asking"),
 }
 DEFAULT = "default"
 """The model's own effort; no team."""
 EFFORTS = (DEFAULT, "none", "low", "medium", "high")
 COMPACT, PLAN = "compact", "plan"
 _OWN = (
-    AvailableCommand(COMPACT, "make the history shorter", CommandInput("what to keep above all")),
-    AvailableCommand(PLAN, "go on with the plan that was made in mode plan", CommandInput("accept")),
+    AvailableCommand(COMPACT, "Compact the history", CommandInput("what the summary must keep")),
+    AvailableCommand(PLAN, "Carry out the plan that was made in mode plan", CommandInput("accept")),
 )
 
 
@@ -59,13 +59,13 @@ def list_options(
             current_value=team or DEFAULT,
             options=_list_teams(planck, team, begun),
             category="_team",
-            description="can be chosen before the first prompt",
+            description="Can be changed until the first prompt",
         ),
     )
 
 
 def _list_teams(planck: Planck, team: str, begun: bool) -> tuple[SelectOption, ...]:
-    alone = SelectOption("None: one orchestrator", DEFAULT)
+    alone = SelectOption("No team (one orchestrator)", DEFAULT)
     rows = list_teams(planck.resources.team_dirs())
     found = tuple(SelectOption(row.name or row.alias, row.alias, row.description or None) for row in rows)
     if team and all(option.value != team for option in found):
@@ -82,9 +82,7 @@ def list_commands(planck: Planck) -> tuple[AvailableCommand, ...]:
         hint = CommandInput(custom.hint) if custom.hint else None
         found.setdefault(name, AvailableCommand(name, custom.description or name, hint))
     for name, skill in planck.resources.skills().skills.items():
-        found.setdefault(
-            name, AvailableCommand(name, fit_line(skill.description, 200), CommandInput("a task"))
-        )
+        found.setdefault(name, AvailableCommand(name, fit_line(skill.description, 200), CommandInput("task")))
     return tuple(found.values())
 
 

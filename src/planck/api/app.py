@@ -76,7 +76,7 @@ class App:
         """No new work: what is asked from now on is told to come again."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        assert scope["type"] == "http", "the server has neither websockets nor a lifespan"
+        assert scope["type"] == "http", "the server supports only HTTP: no WebSocket, no lifespan"
         found = self._router.find(scope["raw_path"])
         sent = _Sent(send)
         try:
@@ -99,10 +99,12 @@ class App:
         except (ClientGone, asyncio.CancelledError):
             raise
         except Exception as failure:
-            log.exception("a request failed")
+            log.exception("Request failed")
             kind = type(failure).__name__
             return _encode_failure(
-                500, Err(ErrorKind.INTERNAL_ERROR, f"{kind}: a fault of the server; its log has more"), {}
+                500,
+                Err(ErrorKind.INTERNAL_ERROR, f"Internal server error ({kind}). See the server log."),
+                {},
             )
         return answer
 
@@ -121,7 +123,9 @@ class App:
         _check(caller, operation)
         if self.closing:
             raise ApiError(
-                503, ErrorKind.INTERRUPTED, "the server is stopping; start it again, then ask again"
+                503,
+                ErrorKind.INTERRUPTED,
+                "The server is shutting down. Start it again, then repeat the request.",
             )
         check_content_type(scope)
         query = decode_query(operation, scope["query_string"])
@@ -155,7 +159,7 @@ class App:
         self, answer: Streamed, scope: Scope, operation: Operation, receive: Receive, send: "_Sent"
     ) -> None:
         """Ends with the pieces, with the client, or with what let the client in, whichever is first."""
-        assert operation.role != "anyone", "a stream needs a token or a cookie"
+        assert operation.role != "anyone", "a stream requires a token or a cookie"
         connection: Connection = scope["connection"]
         writing = asyncio.ensure_future(self._write(answer, connection, send))
         leaving = asyncio.ensure_future(_wait_until_gone(receive))
@@ -173,7 +177,7 @@ class App:
         if refused:  # it may come again, and is told why then
             connection.cut()
         elif isinstance(results[0], Exception):
-            log.error("a stream failed", exc_info=results[0])
+            log.error("Stream failed", exc_info=results[0])
             connection.cut()
 
     async def _write(self, answer: Streamed, connection: Connection, send: "_Sent") -> None:
@@ -198,7 +202,7 @@ class App:
 
 def _check(caller: Caller | None, operation: Operation) -> None:
     if operation.role != "anyone":
-        assert caller, "without a token only what is open to anyone gets here"
+        assert caller, "only public operations are admitted without a token"
         check_role(caller.role, operation.role)
 
 
@@ -242,7 +246,7 @@ def _refuse(failure: PlanckError, found: Found | None) -> Reply:
     shown = hide_store(failure.err.message)
     if shown == failure.err.message:
         return _encode_failure(status, failure.err, headers)
-    log.warning("a request failed: %s", failure.err)
+    log.warning("Request failed: %s", failure.err)
     return _encode_failure(status, Err(failure.err.kind, shown), headers)
 
 

@@ -12,7 +12,7 @@ def hide_store(message: str) -> str:
     """Hides the address of the store, which only the person who runs the server may see."""
     if "postgresql://" not in message and "postgres://" not in message:
         return message
-    return "the database of this server failed. Try again later; the log of the server has the reason"
+    return "The server's database failed. Try again later. The server log has the reason."
 
 
 class ApiError(PlanckError):

@@ -80,7 +80,7 @@ class Call:
         """The one value; several of a header that has one place are refused."""
         found = self.headers(name)
         if len(found) > 1:
-            raise ApiError(400, ErrorKind.INVALID_ARGS, f"the header {name!r} may be sent once")
+            raise ApiError(400, ErrorKind.INVALID_ARGS, f"Send the header {name!r} only once.")
         return found[0].decode("latin-1") if found else ""
 
     def accepts(self, kind: str) -> bool:
@@ -123,7 +123,9 @@ class FellBehind(Exception):
 
 def _too_large() -> ApiError:
     return ApiError(
-        413, ErrorKind.LIMIT_EXCEEDED, f"a body may have {MAX_BODY >> 20} MiB; send less, or in pieces"
+        413,
+        ErrorKind.LIMIT_EXCEEDED,
+        f"The request body is larger than {MAX_BODY >> 20} MiB. Send less, or several smaller requests.",
     )
 
 

@@ -67,7 +67,8 @@ class Guard:
         raise ApiError(
             401,
             ErrorKind.UNAUTHORIZED,
-            "send the token: `Authorization: Bearer TOKEN`; `planck serve` says in which file it is",
+            "Missing or invalid token. Send `Authorization: Bearer TOKEN`. "
+            '"planck serve" prints the path of the token file.',
         )
 
     def admit_visitor(self, headers: Headers, target: bytes) -> None:
@@ -87,7 +88,8 @@ class Guard:
             raise ApiError(
                 421,
                 ErrorKind.PERMISSION_DENIED,
-                "this is no name of this server; use the address that it printed, or --allow-host",
+                "The Host header does not name this server. Use the address that the server printed, or "
+                "allow the name with --allow-host.",
             )
 
     def _check_site(self, headers: Headers) -> None:
@@ -96,7 +98,7 @@ class Guard:
             raise ApiError(
                 403,
                 ErrorKind.PERMISSION_DENIED,
-                "a page of another origin can't use this server; open its own page",
+                "A page from another origin cannot use this server. Open the server's own page.",
             )
 
     async def wait_until_refused(self, headers: Headers, target: bytes, needed: Role) -> None:

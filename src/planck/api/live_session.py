@@ -113,8 +113,8 @@ class LiveSession:
             raise ApiError(
                 403,
                 ErrorKind.PERMISSION_DENIED,
-                "a caller who may not use mode 'full' has work under way in this session; wait for its end "
-                "or interrupt it, then change the mode",
+                "A caller without permission for mode 'full' has work in progress in this session. Wait "
+                "until it ends or interrupt it, then change the mode.",
             )
 
     async def catch_up(self) -> None:

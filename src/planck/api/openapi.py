@@ -16,19 +16,19 @@ from planck.records.outcome import ErrorKind
 
 _REF = "#/components/schemas/{name}"
 _WHY = {
-    400: "What was sent can't be understood.",
-    401: "No token, or a wrong one.",
-    403: "Not allowed; also a page of another origin.",
-    404: "There is no such thing here.",
-    405: "The path takes other methods.",
+    400: "The request is invalid.",
+    401: "The token is missing or invalid.",
+    403: "Permission denied, or the request comes from a page of another origin.",
+    404: "Not found.",
+    405: "The path does not support this method.",
     408: "The request took too long to arrive.",
-    409: "It conflicts with what is there: somebody else has it, or was first.",
-    413: "The body is too large.",
-    415: "The body is not `application/json`.",
-    421: "The Host is no name of this server.",
-    429: "Too many requests, or a full inbox; see `Retry-After`.",
-    431: "The headers are too large, or too many.",
-    503: "Too many sessions or clients, or the server is stopping; see `Retry-After`.",
+    409: "Conflict: another process has the session open, or another request came first.",
+    413: "The request body is too large.",
+    415: "The request body is not `application/json`.",
+    421: "The `Host` header does not name this server.",
+    429: "Too many requests, or the inbox is full. See `Retry-After`.",
+    431: "The request headers are too large, or there are too many.",
+    503: "Too many sessions or clients, or the server is shutting down. See `Retry-After`.",
     507: "The disk is full.",
 }
 _ANY = (400, 401, 403, 408, 421, 429, 431, 503)
@@ -49,7 +49,7 @@ def make_document() -> dict[str, Any]:
         "info": {
             "title": "Planck",
             "version": planck.__version__,
-            "description": "Sessions of teams of coding agents; every error has the same envelope.",
+            "description": "Sessions of teams of coding agents. All errors have the same envelope.",
         },
         "paths": paths,
         "components": {
@@ -78,7 +78,7 @@ def _list_statuses() -> list[int]:
 
 def _describe_error(status: int, by_type: dict[str, Any]) -> dict[str, Any]:
     return {
-        "description": _WHY.get(status, "It failed; the kind says why."),
+        "description": _WHY.get(status, "The request failed. The error kind gives the reason."),
         "content": {JSON: {"schema": by_type[repr(shapes.Failure)]}},
     }
 
@@ -116,15 +116,15 @@ def _list_parameters(operation: Operation, components: dict[str, Any]) -> Iterab
 
 
 def _list_responses(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": "Done."}
+    answer: dict[str, Any] = {"description": "Success."}
     if operation.returns is not None:
         schema = by_type[repr(operation.returns)]
         answer["content"] = {kind: {"schema": schema} for kind in operation.content_types}
     responses = {str(operation.status): answer}
     if operation.empty:
-        responses["204"] = {"description": "Nothing, and nothing will come."}
+        responses["204"] = {"description": "No content: no result yet, or the stream has ended."}
     if operation.method == "GET" and not operation.stream:
-        responses["304"] = {"description": "As the client has it already."}
+        responses["304"] = {"description": "Not modified."}
     for status in sorted(list_error_statuses(operation)):
         responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
     return responses

@@ -69,7 +69,7 @@ def _answer(path: Path) -> Reply:
 def choose_answer(reply: Reply, scope: Scope) -> Reply:
     """Says 304 to who has it already, and 405 to who wants to do something with it."""
     if scope["method"] not in ("GET", "HEAD"):
-        refused = Err(ErrorKind.INVALID_ARGS, "this takes GET, HEAD")
+        refused = Err(ErrorKind.INVALID_ARGS, "Method not allowed. Use GET or HEAD.")
         return Reply(405, codec.encode(refused.envelope()), headers={"allow": "GET, HEAD"})
     sent = b",".join(value for key, value in scope["headers"] if key == b"if-none-match").decode("latin-1")
     known = [one.strip().removeprefix("W/") for one in sent.split(",")]

@@ -51,7 +51,8 @@ class Presence:
             self._release()
             raise PresenceError(
                 ErrorKind.WRITE_FAILED,
-                f"{str(self.folder)!r} can't be written: {problem.strerror}; set PLANCK_HOME to another",
+                f"Cannot write to {str(self.folder)!r}: {problem.strerror}. "
+                "Fix its permissions, or set PLANCK_HOME to another folder.",
             ) from None
         return self
 
@@ -85,12 +86,12 @@ class Presence:
             other = codec.decode_as((self.folder / RECORD).read_bytes(), Record)
         except (OSError, codec.DecodeError):
             return PresenceError(
-                ErrorKind.WRITER_CONFLICT, "another server of this workspace is starting; try again"
+                ErrorKind.WRITER_CONFLICT, "Another server for this workspace is starting. Try again."
             )
         return PresenceError(
             ErrorKind.WRITER_CONFLICT,
-            f"process {other.pid} serves this workspace already at {other.url}; "
-            f"use it with the token in {other.token_file}, or end it first",
+            f"Process {other.pid} already serves this workspace at {other.url}. "
+            f"Use it with the token in {other.token_file}, or stop it first.",
             {"url": other.url, "pid": other.pid, "token_file": other.token_file},
         )
 

@@ -20,13 +20,13 @@ _WIDEST: Mapping[Role, Mode] = {
 """Mode `full` asks nobody: only a role that may answer questions may answer them all at once."""
 EVERYWHERE: Role = "admin"
 """What the sessions of other workspaces take: they are private to the user who runs the server."""
-_WAY_OUT = "get another token: planck store token add"
+_WAY_OUT = 'Get another token: "planck store token add".'
 
 
 def check_role(role: Role, needed: Role) -> None:
     """Raises where the role may do less than what is asked for takes."""
     if ROLES.index(role) < ROLES.index(needed):
-        raise _refuse(f"this token may {role!r}, this takes {needed!r}")
+        raise _refuse(f"This token has the role {role!r}; the request requires {needed!r}.")
 
 
 def check_mode(role: Role, mode: Mode | str) -> None:
@@ -37,15 +37,17 @@ def check_mode(role: Role, mode: Mode | str) -> None:
     known = Mode(mode) if mode in list(Mode) else Mode.FULL
     if STRICTNESS.index(known) > STRICTNESS.index(_WIDEST[role]):
         needed = next(one for one in ROLES if STRICTNESS.index(_WIDEST[one]) >= STRICTNESS.index(known))
-        raise _refuse(f"this token may {role!r}, a session in mode {known.value!r} takes {needed!r}")
+        raise _refuse(
+            f"This token has the role {role!r}; a session in mode {known.value!r} requires {needed!r}."
+        )
 
 
 def check_widening(role: Role, now: Mode, mode: Mode) -> None:
     """Raises where the role may only narrow a session, and the mode allows more than the session has now."""
     if find_ceiling(role) is not None and STRICTNESS.index(mode) > STRICTNESS.index(now):
         raise _refuse(
-            f"this token may {role!r}, to change a session from mode {now.value!r} to {mode.value!r} takes "
-            "'approve'"
+            f"This token has the role {role!r}; changing a session from mode {now.value!r} to "
+            f"{mode.value!r} requires 'approve'."
         )
 
 
@@ -61,4 +63,4 @@ def find_narrowest(role: Role, *others: str) -> Role:
 
 
 def _refuse(what: str) -> ApiError:
-    return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what}; {_WAY_OUT}")
+    return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what} {_WAY_OUT}")

@@ -73,11 +73,10 @@ class Router:
 
 def choose(found: Found | None, method: str) -> Operation:
     if found is None:
-        raise BadRequest(
-            ErrorKind.NOT_FOUND, f"there is nothing here; {PREFIX}/openapi.json lists what there is"
-        )
+        raise BadRequest(ErrorKind.NOT_FOUND, f"Route not found. {PREFIX}/openapi.json lists all routes.")
     if method not in found.methods:
-        raise ApiError(405, ErrorKind.INVALID_ARGS, f"this takes {', '.join(sorted(found.methods))}")
+        allowed = " or ".join(sorted(found.methods))
+        raise ApiError(405, ErrorKind.INVALID_ARGS, f"Method not allowed. Use {allowed}.")
     return found.methods[method]
 
 
@@ -92,7 +91,7 @@ def check_content_type(scope: Scope) -> None:
     if not said and not chunked and length in ([], [b"0"]):
         return
     if len(said) != 1 or said[0].split(b";")[0].strip().lower() != JSON.encode():
-        raise ApiError(415, ErrorKind.INVALID_ARGS, f"send the body as `Content-Type: {JSON}`")
+        raise ApiError(415, ErrorKind.INVALID_ARGS, f"Send the body with `Content-Type: {JSON}`.")
 
 
 def decode_query(operation: Operation, query: bytes) -> Any:
@@ -105,12 +104,15 @@ def decode_query(operation: Operation, query: bytes) -> Any:
         )
         given = dict(pairs)
         if len(given) < len(pairs):
-            raise BadRequest(ErrorKind.INVALID_ARGS, "a parameter of the query may be given once")
+            raise BadRequest(ErrorKind.INVALID_ARGS, "Send each query parameter only once.")
         return msgspec.convert(given, operation.query, strict=False)
     except msgspec.ValidationError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"the query can't be read: {problem}") from None
+        raise BadRequest(ErrorKind.INVALID_ARGS, f"Invalid query: {problem}") from None
     except ValueError:  # too many, or no UTF-8
-        raise BadRequest(ErrorKind.INVALID_ARGS, "the query can't be read; escape it as UTF-8") from None
+        raise BadRequest(
+            ErrorKind.INVALID_ARGS,
+            f"Invalid query. Escape it as UTF-8, with at most {_FIELDS} parameters.",
+        ) from None
 
 
 def decode_body(operation: Operation, body: bytes) -> Any:
@@ -119,9 +121,9 @@ def decode_body(operation: Operation, body: bytes) -> Any:
     try:
         return codec.decode_as(body or b"{}", operation.body)
     except msgspec.ValidationError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"the body is not what this takes: {problem}") from None
+        raise BadRequest(ErrorKind.INVALID_ARGS, f"Invalid request body: {problem}") from None
     except codec.DecodeError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"the body is no JSON: {problem}") from None
+        raise BadRequest(ErrorKind.INVALID_ARGS, f"The request body is not valid JSON: {problem}") from None
 
 
 def check_text(*given: Any) -> None:
@@ -130,9 +132,7 @@ def check_text(*given: Any) -> None:
     while waiting:
         match waiting.pop():
             case str(text) if "\0" in text:
-                raise BadRequest(
-                    ErrorKind.INVALID_ARGS, "a text of this request has a NUL in it; leave it out"
-                )
+                raise BadRequest(ErrorKind.INVALID_ARGS, "The request contains a NUL character. Remove it.")
             case Mapping() as values:
                 waiting += (*values, *values.values())
             case list() | tuple() as values:
@@ -145,6 +145,6 @@ def check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise BadRequest(
             ErrorKind.INVALID_ARGS,
-            "an Idempotency-Key has 1 to 128 letters, digits, and any of `_ . : -`",
+            "Invalid Idempotency-Key. Use 1 to 128 letters, digits, and any of `_ . : -`.",
         )
     return key

@@ -102,15 +102,15 @@ def check(settings: ServerConfig) -> None:
     if not is_loopback(settings.host) and not (settings.names and settings.proxied):
         raise ServeError(
             ErrorKind.INVALID_ARGS,
-            f"--host {settings.host} can be reached from other machines: also say --allow-host NAME and "
-            "--behind-proxy (a proxy that speaks TLS), or leave --host out",
+            f"Other machines can reach --host {settings.host}. Add --allow-host NAME and --behind-proxy "
+            "(a proxy that uses TLS), or leave out --host.",
         )
     for name in settings.names:
         if not _HOST.fullmatch(name):  # no Host of a request would ever be that
             raise ServeError(
                 ErrorKind.INVALID_ARGS,
-                f"--allow-host {name!r} is no name of a host: write planck.example.org, or with a port "
-                "planck.example.org:8443",
+                f"--allow-host {name!r} is not a host name. Use the form planck.example.org, or with a port "
+                "planck.example.org:8443.",
             )
 
 
@@ -321,8 +321,8 @@ def _bind(settings: ServerConfig) -> Iterator[socket.socket]:
         listening.close()
         raise ServeError(
             ErrorKind.INVALID_ARGS,
-            f"port {settings.port} of {settings.host} can't be had: {problem.strerror}; "
-            "name another with --port, or 0 for any that is free",
+            f"Cannot listen on port {settings.port} of {settings.host}: {problem.strerror}. "
+            "Choose another with --port, or --port 0 for any free port.",
         ) from None
     with listening:
         yield listening

@@ -255,7 +255,7 @@ class SessionCache:
             try:
                 await self.put_to_sleep()
             except PlanckError:
-                log.exception("an idle session could not be closed")
+                log.exception("Could not close an idle session")
 
     async def aclose(self) -> None:
         """Takes no new work; every turn ends as interrupted."""
@@ -265,7 +265,7 @@ class SessionCache:
         self.tell()
         for failure in ended:  # one that fails leaves no other open
             if isinstance(failure, Exception):
-                log.error("a session could not be closed", exc_info=failure)
+                log.error("Could not close a session", exc_info=failure)
 
     def tell(self) -> None:
         """Wakes whoever waits for a session to be opened, closed, or to go on."""
@@ -286,14 +286,14 @@ class SessionCache:
     @asynccontextmanager
     async def _taking_place(self) -> AsyncIterator[None]:
         if self.closed:
-            raise ApiError(503, ErrorKind.INTERRUPTED, "the server is stopping; start it again")
+            raise ApiError(503, ErrorKind.INTERRUPTED, "The server is shutting down. Start it again.")
         if len(self._live) + self._coming >= self._limit:
             idle = sorted(self._list_idle(), key=lambda live: live.used)
             if not idle:
                 raise ApiError(
                     503,
                     ErrorKind.LIMIT_EXCEEDED,
-                    f"{self._limit} sessions are at work, which is the most; close one, or wait",
+                    f"{self._limit} sessions are running, which is the limit. Close one, or wait.",
                 )
             await self._close_idle(idle[0])
         self._coming += 1

@@ -13,15 +13,15 @@ from planck.records.usage import Usage
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
-    """What is answered."""
+    """A response body."""
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is sent: a field that nobody knows is a mistake."""
+    """A request body; unknown fields are an error."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands after the question mark; names that are not known are passed over."""
+    """Query parameters; unknown names are ignored."""
 
 
 Seq = Annotated[int, Meta(ge=0, le=2**53)]
@@ -39,7 +39,7 @@ class Problem(Shape, frozen=True, kw_only=True):
 
 
 class Failure(Shape, frozen=True, kw_only=True):
-    """Every error."""
+    """The body of every error response."""
 
     ok: Literal[False]
     error: Problem
@@ -166,7 +166,7 @@ class SubmitWork(SharedOptions, Body, frozen=True, kw_only=True):
 
 
 class Node(Shape, frozen=True, kw_only=True):
-    """A machine that works on sessions."""
+    """A node of the pool."""
 
     name: str
     version: str
@@ -244,7 +244,7 @@ class ReadOutput(Query, frozen=True, kw_only=True):
 
 
 class Output(Shape, frozen=True, kw_only=True):
-    """A part of what a call put out, in characters."""
+    """Part of the output of a call; offsets and sizes are in characters."""
 
     call_id: str
     output: str
@@ -277,7 +277,7 @@ class Export(Query, frozen=True, kw_only=True):
 
 
 class SelectChanges(Query, frozen=True, kw_only=True):
-    """At most one of them."""
+    """Which changes to return; set at most one field."""
 
     agent: Word = ""
     turn: Seq = 0
@@ -290,7 +290,7 @@ class ChosenFile(Body, frozen=True, kw_only=True):
 
 
 class Chosen(Body, frozen=True, kw_only=True):
-    """At most one of them."""
+    """Which changes to undo; set at most one field."""
 
     agent: Word = ""
     turn: Seq = 0
@@ -337,7 +337,7 @@ class ListApprovals(Query, frozen=True, kw_only=True):
 
 
 class Pending(Shape, frozen=True, kw_only=True):
-    """A question that waits: what its recorded `permission_request` says, and whose it is."""
+    """A pending approval: the data of its `permission_request` event, with its session and agent."""
 
     session_id: str
     agent_id: str
@@ -398,7 +398,7 @@ class ReadContent(Query, frozen=True, kw_only=True):
 
 
 class FileContent(Shape, frozen=True, kw_only=True):
-    """A part of a file, in bytes; what is no UTF-8 is replaced."""
+    """Part of a file; offsets and sizes are in bytes, and invalid UTF-8 is replaced."""
 
     path: str
     content: str
@@ -422,7 +422,7 @@ class TestModel(Body, frozen=True, kw_only=True):
 
 
 class SetUp(Body, frozen=True, kw_only=True):
-    """A vendor by its name; or any other name, with the address of a server that speaks as OpenAI does."""
+    """A known vendor by name, or another provider name with the `base_url` of an OpenAI-compatible server."""
 
     provider: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     model: Word = ""

@@ -21,6 +21,8 @@ class Throttle:
         self._seen = now
         if self._left < 1:
             raise ApiError(
-                429, ErrorKind.LIMIT_EXCEEDED, f"more than {self._rate} requests a second; ask more slowly"
+                429,
+                ErrorKind.LIMIT_EXCEEDED,
+                f"More than {self._rate} requests per second. Slow down and try again.",
             )
         self._left -= 1

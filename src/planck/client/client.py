@@ -256,6 +256,6 @@ def _read_failure(status: int, data: Any) -> ClientError:
     kind = found.get("kind", "") if isinstance(found, dict) else ""
     if kind not in list(ErrorKind):
         return ClientError(
-            status, ErrorKind.INVALID_RESPONSE, f"the server answered with status {status}", {}
+            status, ErrorKind.INVALID_RESPONSE, f"The server returned HTTP {status} without a reason.", {}
         )
     return ClientError(status, ErrorKind(kind), str(found.get("message", "")), found.get("details") or {})

@@ -110,7 +110,7 @@ def _proxy(url: str) -> Origin:
         return _origin(url if "://" in url else f"http://{url}")[0]
     except ProviderError as error:
         raise ProviderError(
-            ErrorKind.INVALID_ARGS, f"the proxy can't be used: {error.err.message}, or unset HTTPS_PROXY"
+            ErrorKind.INVALID_ARGS, f"Cannot use the proxy. {error.err.message} Or unset HTTPS_PROXY."
         ) from None
 
 
@@ -120,10 +120,12 @@ def _origin(url: str) -> tuple[Origin, str]:
         scheme, host = parsed.schema.decode().lower(), parsed.host.decode().lower()
     except (httptools.HttpParserInvalidURLError, AttributeError, UnicodeEncodeError):
         raise ProviderError(
-            ErrorKind.INVALID_ARGS, "the address is not a URL; write it as http://host:port or https://host"
+            ErrorKind.INVALID_ARGS, "The address is not a URL. Use the form http://host:port or https://host."
         ) from None
     if scheme not in {"http", "https"}:
-        raise ProviderError(ErrorKind.INVALID_ARGS, f"can't speak {scheme!r}; use http or https")
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS, f"The scheme {scheme!r} is not supported. Use http or https."
+        )
     port = parsed.port or (443 if scheme == "https" else 80)
     target = (parsed.path or b"/").decode()
     if parsed.query:

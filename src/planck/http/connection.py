@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         answer = await self.request(head, b"")
         if answer.status != 200:
             self.abort()
-            raise network_error(f"the proxy refused a tunnel to {self.origin} with status {answer.status}")
+            raise network_error(f"The proxy refused a tunnel to {self.origin} (HTTP {answer.status}).")
         transport: asyncio.Transport = self._transport
         self._answer = None
         self.connection_lost(None)
@@ -138,7 +138,9 @@ class HttpResponse:
                 raise self._error
             if self._connection is None:
                 if self._touched:
-                    raise network_error(f"{self._origin} closed the connection inside the head of its answer")
+                    raise network_error(
+                        f"{self._origin} closed the connection within the response headers. Try again."
+                    )
                 raise NothingReceived
             await self._wait()
 
@@ -156,7 +158,7 @@ class HttpResponse:
             if self._error is not None:
                 raise self._error
             if self._connection is None:
-                raise _cut_error("the answer was closed before its end was read")
+                raise _cut_error("The response was closed before it was read completely.")
             await self._wait()
         chunks, self._chunks, self._buffered = self._chunks, [], 0
         if self._paused:
@@ -188,10 +190,10 @@ class HttpResponse:
         except httptools.HttpParserUpgrade:
             pass
         except (httptools.HttpParserError, httptools.HttpParserCallbackError) as error:
-            self._break_off(f"what is not HTTP/1.1 ({error})")
+            self._break_off(f"a response that is not HTTP/1.1 ({error})")
         self._dry = 0 if self._buffered > before else self._dry + len(data)
         if self._dry > _DRY_BYTES and not self._complete:
-            self._break_off(f"more than {_DRY_BYTES} bytes without an answer in them")
+            self._break_off(f"more than {_DRY_BYTES} bytes without any content")
         if self._deadline is not None:
             self._drop()
         elif self._buffered > _HIGH_WATER and not self._paused and not self._complete:
@@ -207,7 +209,7 @@ class HttpResponse:
                 self._complete = True
             else:
                 self._error = _cut_error(
-                    f"{self._origin} ended its answer before the end; it can be tried again"
+                    f"{self._origin} closed the connection before the response was complete. Try again."
                 )
         if self._deadline is not None:
             self._deadline.cancel()
@@ -217,7 +219,7 @@ class HttpResponse:
 
     def on_message_begin(self) -> None:
         if self._complete:
-            raise ValueError("a second answer to one request")
+            raise ValueError("a second response to one request")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._has_head:
@@ -259,7 +261,7 @@ class HttpResponse:
         """The server left the protocol; what it said before, complete, still counts."""
         self.reusable = False
         if not self._complete and self._error is None:
-            message = f"{self._origin} sent {what}"
+            message = f"{self._origin} sent {what}. Check the address."
             self._error = _cut_error(message) if self._has_head else network_error(message)
         self._close()
 
@@ -333,12 +335,12 @@ def _join_checked(lines: list[str]) -> bytes:
             name = line.partition(":")[0].partition(" ")[0]
             raise ProviderError(
                 ErrorKind.INVALID_ARGS,
-                f"the header or address {name!r} holds a line break; check the configured key and headers",
+                f"The header or address {name!r} has a line break. Check the configured key and headers.",
             )
     try:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
     except UnicodeEncodeError:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,
-            "a header holds a character that HTTP can't carry; check the configured key and headers",
+            "A header contains a character that HTTP does not allow. Check the configured key and headers.",
         ) from None

@@ -83,7 +83,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._lobby.connections += 1
         self._lobby.enter(self)
         if self._lobby.full:
-            self.refuse(503, ErrorKind.LIMIT_EXCEEDED, "too many connections; close some, or try again")
+            self.refuse(503, ErrorKind.LIMIT_EXCEEDED, "Too many connections. Close some, or try again.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lobby.lose(self)
@@ -113,7 +113,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _count_head(self, size: int) -> None:
         self._head += size
         if self._head > _HEAD or len(self.headers) > _HEADERS:
-            self.refuse(431, ErrorKind.LIMIT_EXCEEDED, "the request's headers are too large; send fewer")
+            self.refuse(431, ErrorKind.LIMIT_EXCEEDED, "The request headers are too large. Send fewer.")
 
     def on_headers_complete(self) -> None:
         if not self.transport.is_closing():
@@ -143,12 +143,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._lobby.enter(self)
 
     def send_400_response(self, msg: str) -> None:
-        self.refuse(400, ErrorKind.INVALID_ARGS, "this is no HTTP request; see the address that was printed")
+        self.refuse(400, ErrorKind.INVALID_ARGS, "Not an HTTP request. Use the address that was printed.")
 
     def give_up(self) -> None:
         """Closes a connection that is too slow; one that is in a request hears why."""
         if self._asking and (self.cycle is None or not self.cycle.response_started):
-            self.refuse(408, ErrorKind.TIMEOUT, "the request took too long to arrive; send it again")
+            self.refuse(408, ErrorKind.TIMEOUT, "The request took too long to arrive. Send it again.")
         else:
             self.cut()
 

@@ -111,7 +111,7 @@ def check_density(data: bytes) -> None:
     if data.count(b"{") > _MOST_OBJECTS:
         raise ProviderError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"the server sent an event of more than {_MOST_OBJECTS} objects; use another server",
+            f"The server sent an event with more than {_MOST_OBJECTS} objects. Use another server.",
             {"limit": _MOST_OBJECTS},
         )
 
@@ -124,6 +124,6 @@ SPARSE = 2 * _MOST_OBJECTS
 def _too_large(limit: int) -> ProviderError:
     return ProviderError(
         ErrorKind.LIMIT_EXCEEDED,
-        f"the server sent an event of more than {limit} bytes; ask for less at once, or use another server",
+        f"The server sent an event of more than {limit} bytes. Request less at once, or use another server.",
         {"limit": limit},
     )

@@ -132,7 +132,7 @@ class HttpTransport:
 
     def _idle_connection(self, origin: Origin) -> Connection | None:
         if self._closed:
-            raise network_error("the transport is closed; open a new one")
+            raise network_error("The transport is closed. Open a new one.")
         idle = self._idle.get(origin)
         since = asyncio.get_running_loop().time() - _IDLE_SECONDS
         while idle:
@@ -150,13 +150,13 @@ class HttpTransport:
         except TimeoutError:
             seconds = self._network.connect_timeout
             raise network_error(
-                f"no connection to {origin} within {seconds:g} s; check the address"
+                f"No connection to {origin} within {seconds:g} s. Check the address and the network."
             ) from None
         except OSError as error:  # ssl.SSLError is one
             raise _unreachable(origin, error) from None
         if self._closed:
             connection.abort()
-            raise network_error("the transport was closed while connecting; open a new one")
+            raise network_error("The transport was closed while connecting. Open a new one.")
         return connection
 
     async def _reach(self, connection: Connection, origin: Origin) -> None:
@@ -187,7 +187,9 @@ class HttpTransport:
         try:
             transport = await plain.tunnel(connect_head(origin, proxy))
         except NothingReceived:
-            raise network_error(f"the proxy {proxy} closed the connection without an answer") from None
+            raise network_error(
+                f"The proxy {proxy} closed the connection without a response. Check the proxy."
+            ) from None
         await self._secure(transport, connection, origin)
 
     async def _secure(self, transport: asyncio.Transport, connection: Connection, to: Origin) -> None:
@@ -199,7 +201,7 @@ class HttpTransport:
             transport.abort()
             raise
         if tls is None:
-            raise network_error(f"the connection to {to} ended in the handshake; try again")
+            raise network_error(f"The connection to {to} ended during the TLS handshake. Try again.")
         connection.connection_made(tls)
 
     def _context(self) -> "ssl.SSLContext":
@@ -214,7 +216,7 @@ class HttpTransport:
                     self._tls = ssl.create_default_context(cafile=self._network.ca_bundle or None)
             except OSError as error:
                 raise network_error(
-                    f"can't use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}"
+                    f"Cannot use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}."
                 ) from None
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
@@ -229,8 +231,8 @@ def _open_system_store() -> "ssl.SSLContext":
     except ModuleNotFoundError:
         raise ProviderError(
             ErrorKind.NETWORK,
-            "PLANCK_SYSTEM_CERTS is set and needs the extra `certificates`: "
-            "pip install 'planck-agents[certificates]'",
+            "PLANCK_SYSTEM_CERTS needs the extra `certificates`. "
+            "Run \"pip install 'planck-agents[certificates]'\".",
             {"permanent": True},
         ) from None
     return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -246,17 +248,17 @@ def _may_have_many_addresses(host: str) -> bool:
 
 
 def _unanswered(origin: Origin) -> ProviderError:
-    return network_error(f"{origin} closed the connection without an answer; try again")
+    return network_error(f"{origin} closed the connection without a response. Try again.")
 
 
 def _unreachable(origin: Origin, error: OSError) -> ProviderError:
     if hasattr(error, "verify_message"):  # ssl.SSLCertVerificationError, which only a loaded ssl can raise
         return ProviderError(
             ErrorKind.NETWORK,
-            f"the certificate of {origin} is not trusted: {_reason(error)}; check the certificate bundle",
+            f"The certificate of {origin} is not trusted: {_reason(error)}. Check the certificate bundle.",
             {"permanent": True},
         )
-    return network_error(f"can't connect to {origin}: {_reason(error)}; check the address and the network")
+    return network_error(f"Cannot connect to {origin}: {_reason(error)}. Check the address and the network.")
 
 
 def _reason(error: OSError) -> str:

@@ -40,13 +40,13 @@ class Endpoint:
             object.__setattr__(self, field, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"an Endpoint does not change: {name!r}; make a new one")
+        raise AttributeError(f"Cannot set {name!r}: an Endpoint is immutable. Create a new one.")
 
     def __repr__(self) -> str:
         return f"Endpoint({self.name!r}, {self.type!r}, {self.api!r}, {self.base_url!r})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an Endpoint holds a key and can't be pickled")
+        raise TypeError("An Endpoint contains a key and cannot be pickled.")
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -70,18 +70,18 @@ async def request_code(transport: Transport, client: Client) -> DeviceCode:
         status, answer = await _post(transport, client.device_url, fields)
     except ProviderError as failure:
         raise AuthError(
-            ErrorKind.SESSION_START_FAILED, f"can't begin to sign in: {failure.err.message}"
+            ErrorKind.SESSION_START_FAILED, f"Cannot start the sign-in: {failure.err.message}"
         ) from None
     if status == 404 or answer.get("error") in ("unsupported_grant_type", "unauthorized_client"):
         raise AuthError(
             ErrorKind.DEVICE_CODE_UNSUPPORTED,
-            f"{client.device_url!r} offers no sign-in by device code; store an API key with "
-            "`planck auth login PROVIDER` and no --device",
+            f"{client.device_url!r} does not support sign-in with a device code. Store an API key instead: "
+            'run "planck auth login PROVIDER" without --device.',
         )
     if status != 200:
         raise AuthError(
             ErrorKind.SESSION_START_FAILED,
-            f"{client.device_url!r} answered {_describe_refusal(status, answer)}; try again",
+            f"{client.device_url!r} returned HTTP {_describe_refusal(status, answer)}. Try again.",
         )
     return _convert(answer, DeviceCode, client.device_url)
 
@@ -108,14 +108,17 @@ async def poll(
             case "slow_down":
                 interval += _SLOWER
             case "access_denied":
-                raise AuthError(ErrorKind.DEVICE_AUTH_FAILED, "the sign-in was refused in the browser")
+                raise AuthError(
+                    ErrorKind.DEVICE_AUTH_FAILED,
+                    'The sign-in was denied in the browser. Run "planck auth login PROVIDER" to try again.',
+                )
             case "expired_token":
                 break
             case _:
                 raise _token_failure(client, status, answer)
     raise AuthError(
         ErrorKind.DEVICE_AUTH_FAILED,
-        "the sign-in was not confirmed in time; run `planck auth login PROVIDER` again",
+        'The sign-in was not confirmed in time. Run "planck auth login PROVIDER" again.',
     )
 
 
@@ -128,7 +131,7 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
         return grant if grant.refresh_token else msgspec.structs.replace(grant, refresh_token=refresh_token)
     if answer.get("error") in ("invalid_grant", "invalid_token"):
         raise AuthError(
-            ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login PROVIDER` again"
+            ErrorKind.NOT_AUTHENTICATED, 'The sign-in has expired. Run "planck auth login PROVIDER" again.'
         )
     raise _token_failure(client, status, answer)
 
@@ -140,7 +143,8 @@ async def _ask_for_token(
         return await _post(transport, client.token_url, fields)
     except ProviderError as failure:
         raise AuthError(
-            ErrorKind.TOKEN_REQUEST_FAILED, f"no token from {client.token_url!r}: {failure.err.message}"
+            ErrorKind.TOKEN_REQUEST_FAILED,
+            f"Cannot get a token from {client.token_url!r}: {failure.err.message}",
         ) from None
 
 
@@ -155,7 +159,9 @@ async def _post(transport: Transport, url: str, fields: dict[str, str]) -> tuple
         answer = None
     if not isinstance(answer, dict):
         if response.status == 200:
-            raise AuthError(ErrorKind.INVALID_RESPONSE, f"{url!r} sent no JSON object; check the address")
+            raise AuthError(
+                ErrorKind.INVALID_RESPONSE, f"{url!r} did not return a JSON object. Check the address."
+            )
         answer = {}
     return response.status, answer
 
@@ -163,12 +169,14 @@ async def _post(transport: Transport, url: str, fields: dict[str, str]) -> tuple
 def _grant(answer: dict[str, Any], client: Client) -> Grant:
     grant = _convert(answer, Grant, client.token_url)
     if not grant.access_token:
-        raise AuthError(ErrorKind.INVALID_RESPONSE, f"{client.token_url!r} sent an empty token; try again")
+        raise AuthError(
+            ErrorKind.INVALID_RESPONSE, f"{client.token_url!r} returned an empty token. Try again."
+        )
     account = grant.account_id or _read_account(answer.get("id_token")) or _read_account(grant.access_token)
     if client.needs_account and not account:
         raise AuthError(
             ErrorKind.NO_ACCOUNT_ID,
-            "the token names no account, and this provider needs one; sign in with another account",
+            "The token does not name an account, which this provider requires. Sign in with another account.",
         )
     return msgspec.structs.replace(grant, account_id=account)
 
@@ -193,14 +201,15 @@ def _convert(answer: dict[str, Any], type_: type[T], url: str) -> T:
     except msgspec.ValidationError as problem:
         shape = str(problem).split(":")[0]  # without the value, which may be a token
         raise AuthError(
-            ErrorKind.INVALID_RESPONSE, f"{url!r} sent an answer that can't be used: {shape}"
+            ErrorKind.INVALID_RESPONSE, f"{url!r} returned an invalid response: {shape}."
         ) from None
 
 
 def _token_failure(client: Client, status: int, answer: dict[str, Any]) -> AuthError:
     return AuthError(
         ErrorKind.TOKEN_REQUEST_FAILED,
-        f"{client.token_url!r} answered {_describe_refusal(status, answer)}; try again, or sign in again",
+        f"{client.token_url!r} returned HTTP {_describe_refusal(status, answer)}. "
+        "Try again, or sign in again.",
     )
 
 

@@ -66,7 +66,7 @@ class Retrying:
             shown = False
             ticket = self._pace.admit(request) if self._pace else None
             if self._pace and ticket is None:
-                yield _status("pacing", "waiting for its turn, as the limits of its provider say")
+                yield _status("pacing", "waiting to stay within limits.providers")
                 ticket = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
@@ -95,23 +95,21 @@ class Retrying:
                 if ticket:
                     ticket.finish()
             if shown:
-                yield _status("discarded", f"what was shown is void: {failure.err.message}")
+                yield _status("discarded", f"the partial answer: {failure.err.message}")
             if UNREAD_CALL in failure.err.details and request.tools:
                 self._unread += 1
                 if self._unread >= _UNREAD:
                     request = replace(request, tools=(), tool_choice="")
-                    yield _status("without_tools", f"{failure.err.message}; it is asked without tools")
+                    yield _status("without_tools", f"retrying without tools: {failure.err.message}")
                     continue
             if pause is not None:
                 attempt, waited = attempt - 1, waited + pause
-                yield _status(
-                    WAITING, f"{failure.err}; waiting {pause:.0f} s for it, as limits.wait_s allows"
-                )
+                yield _status(WAITING, f"{pause:.0f} s, as limits.wait_s allows: {failure.err}")
                 await asyncio.sleep(pause)
                 continue
             seconds = self._wait(attempt, failure)
-            which = f"attempt {attempt + 1} of {self._retries + 1} in {seconds:.1f} s"
-            yield _status(RETRYING, f"{failure.err}; {which}")
+            which = f"in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
+            yield _status(RETRYING, f"{which}: {failure.err}")
             await asyncio.sleep(seconds)
 
     def _find_pause(self, failure: ProviderError, waited: float) -> float | None:
@@ -179,7 +177,9 @@ class _Watchdog:
                 raise self._stall_error() from None
             raise
         except StopAsyncIteration:
-            raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
+            raise ProviderError(
+                ErrorKind.STREAM_CUT, "The model's response ended without a message. Try again."
+            ) from None
         finally:
             self._task = None
         if _says_something(item):
@@ -203,7 +203,7 @@ class _Watchdog:
     def _stall_error(self) -> ProviderError:
         return ProviderError(
             ErrorKind.STREAM_CUT,
-            f"the model has said nothing for {self._timeout:g} s; it can be tried again",
+            f"The model sent nothing for {self._timeout:g} s. Try again.",
             {"stalled": True},
         )
 

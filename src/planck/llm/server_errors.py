@@ -31,33 +31,33 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     """`status` 0 is an error inside a stream that began well."""
     code, said = _parse_error(body)
     kind = _kind(status, code, said, passes=bool(_find_delay(body)) and b"PerDay" not in body)
-    said = _printable(redact(said, endpoint.secrets)) or "no explanation"
-    where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
+    said = _printable(redact(said, endpoint.secrets)).rstrip(".") or "no reason given"
+    where = f"{endpoint.name!r} {f'returned HTTP {status}' if status else 'broke off its response'}"
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
         details["code"] = _printable(redact(code, endpoint.secrets))
     if _matches(_UNREAD_CALL, f"{code} {said}"):
         details[UNREAD_CALL] = True
-    hint = _HINTS.get(kind, "").format(provider=endpoint.name)
-    message = f"{where}: {said}{hint or _hint(status)}"
+    hint = _HINTS.get(kind, "").format(provider=endpoint.name) or _hint(status)
+    message = f"{where}: {said}. {hint}"
     asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))
 
 
 _HINTS = {
-    ErrorKind.NOT_AUTHENTICATED: "; set its API key or run `planck auth login {provider}`",
-    ErrorKind.USAGE_LIMIT_REACHED: "; check the account's plan and credit",
-    ErrorKind.MODEL_NOT_SUPPORTED: "; see `planck models list`",
-    ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",
-    ErrorKind.RATE_LIMITED: "; try again later",
-    ErrorKind.OVERLOADED: "; try again later",
+    ErrorKind.NOT_AUTHENTICATED: 'Set its API key, or run "planck auth login {provider}".',
+    ErrorKind.USAGE_LIMIT_REACHED: "Check the plan and the credit of your account.",
+    ErrorKind.MODEL_NOT_SUPPORTED: 'Run "planck models list".',
+    ErrorKind.CONTEXT_OVERFLOW: "Compact the conversation.",
+    ErrorKind.RATE_LIMITED: "Try again later.",
+    ErrorKind.OVERLOADED: "Try again later.",
 }
 _MAX_MESSAGE = 600
 
 
 def _hint(status: int) -> str:
     later = status == 0 or status >= 500
-    return "; try again later" if later else "; check the model's settings, `planck models test` tries them"
+    return "Try again later." if later else 'Check the model\'s settings with "planck models test".'
 
 
 # Compiled when something fails: compiling all of them would be the most of this import.

@@ -76,7 +76,7 @@ class Connection:
             return self.over or self._failed(_describe(problem))
         finally:
             timer.cancel()
-        return self.over or self._failed("it ended")
+        return self.over or self._failed("the connection ended")
 
     def end(self, reason: Err, *, polite: bool = False) -> None:
         """Ends the peer; of several reasons the first stays."""
@@ -99,9 +99,8 @@ class Connection:
             if refusal := _refusal(problem):
                 raise FinalError(refusal.kind, refusal.message, refusal.details) from problem
             if link.refused:
-                raise FinalError(
-                    ErrorKind.NOT_AUTHENTICATED, f"{self._launch.label} refused us: {link.refused}"
-                ) from problem
+                why = f"{self._launch.label} refused the connection: {link.refused}"
+                raise FinalError(ErrorKind.NOT_AUTHENTICATED, why) from problem
             if isinstance(inner := _first(problem), ValidationError):
                 raise PeerError(ErrorKind.PEER_PROTOCOL, self._no_result(inner)) from problem
             if not link.over:
@@ -131,7 +130,7 @@ class Connection:
                     self.in_flight.add(call)
                     group.start_soon(self._perform, client, link, call)
             if self.afresh and not self.in_flight:
-                self.end(self._failed("it is started afresh"), polite=True)
+                self.end(self._failed("it is being restarted"), polite=True)
             if self._suspect:
                 self._suspect = False
                 group.start_soon(self._probe, client)
@@ -154,7 +153,7 @@ class Connection:
             except ValidationError as problem:
                 call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
-                log.debug("a call of %s failed", self._launch.label, exc_info=True)
+                log.debug("A call to %s failed", self._launch.label, exc_info=True)
                 call.resolve(self._failed(_describe(problem)))
         self.in_flight.discard(call)
         if self.afresh:
@@ -224,7 +223,7 @@ class Connection:
                 try:
                     self._peer.listed_tools(await self._list(client))
                 except (MCPError, ValidationError):
-                    log.debug("%s does not list its tools again", self._launch.label, exc_info=True)
+                    log.debug("%s did not list its tools again", self._launch.label, exc_info=True)
                 await anyio.sleep(_LIST_GAP)
 
     async def _listen(self, client: Client) -> None:
@@ -234,7 +233,7 @@ class Connection:
         except ListenNotSupportedError:
             pass
         except Exception:
-            log.debug("%s does not tell of changes", self._launch.label, exc_info=True)
+            log.debug("%s does not report changes of its tools", self._launch.label, exc_info=True)
 
     async def _probe(self, client: Client) -> None:
         timeout = self._launch.probe_timeout
@@ -244,12 +243,12 @@ class Connection:
             except (MCPError, ValidationError):
                 pass  # any answer is an answer
         if scope.cancelled_caught:
-            self.end(self._failed(f"it hangs: no answer within {timeout:g} s, after a call ran out of time"))
+            self.end(self._failed(f"it hangs: no response within {timeout:g} s after a call timed out"))
 
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        return f"{self._launch.label} sent something that is no MCP result: {where}: {first['msg']}"
+        return f"{self._launch.label} sent an invalid MCP result: {where}: {first['msg']}"
 
     def _failed(self, reason: str) -> Err:
         return Err(ErrorKind.PEER_FAILED, f"{self._launch.label} failed: {reason}")
@@ -282,6 +281,6 @@ def _declined(problem: MCPError, *, ours: bool) -> Err:
         return own
     return Err(
         ErrorKind.COMMAND_FAILED,
-        problem.error.message or "the peer refused the call",
+        problem.error.message or "the server rejected the call",
         {"code": CONNECTION_CLOSED if problem.error.code == SAID_CLOSED else problem.error.code},
     )

@@ -95,7 +95,7 @@ class PeerLimits:
             parts = result["content"]
             result["content"] = [_read_part(part) for part in parts[:MAX_PARTS]]
             if len(parts) > MAX_PARTS:
-                result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts are left out]"))
+                result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts omitted]"))
 
 
 def _of_transport(error: ErrorData) -> bool:
@@ -117,8 +117,8 @@ def _read_part(part: Any) -> dict[str, Any]:
         case {"type": "resource_link", "uri": str() as uri, "name": str() as name}:
             return {"type": "resource_link", "uri": uri, "name": name}
         case {"type": str() as kind}:
-            return _text(f"[a part of type {kind[:40]!r} that is not understood]")
-    return _text("[a part that is not understood]")
+            return _text(f"[unsupported content of type {kind[:40]!r}]")
+    return _text("[unsupported content]")
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -71,7 +71,8 @@ def _bind(port: int) -> socket.socket:
     except OSError as problem:
         listening.close()
         raise PeerError(
-            ErrorKind.PEER_FAILED, f"port {port} can't be had: {problem.strerror}; name another, or 0 for any"
+            ErrorKind.PEER_FAILED,
+            f"Cannot listen on port {port}: {problem.strerror}. Choose another, or 0 for any free port.",
         ) from None
     return listening
 
@@ -116,9 +117,10 @@ class _GuardedApp:
 
         hosts, tokens = given(b"host"), given(b"authorization")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return HTTPStatus.MISDIRECTED_REQUEST, "this is no name of this server; use its printed address"
+            why = "The Host header does not name this server. Use the address that it printed."
+            return HTTPStatus.MISDIRECTED_REQUEST, why
         if not set(given(b"origin")) <= self._origins or not set(given(b"sec-fetch-site")) <= _OWN_SITE:
-            return HTTPStatus.FORBIDDEN, "a page of another origin can't use this server"
+            return HTTPStatus.FORBIDDEN, "A page from another origin cannot use this server."
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._expected):
-            return HTTPStatus.UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`"
+            return HTTPStatus.UNAUTHORIZED, "Missing or invalid token. Send `Authorization: Bearer TOKEN`."
         return None

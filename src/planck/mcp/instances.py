@@ -46,14 +46,14 @@ class Instances:
             async with asyncio.timeout(timeout):
                 await self.own.settle()
         except TimeoutError:
-            late = f"{self.launch.label} was not ready within {timeout:g} s"
+            late = f"{self.launch.label} was not ready within {timeout:g} s; try again later"
             return Err(ErrorKind.TIMEOUT, late, {"timeout_ms": int(timeout * 1000)})
         if self.own.state is State.CONNECTED and listed not in self.own.tools.tools:
             # It was offered as the peer listed it before, in this run or an earlier one.
             return Err(
                 ErrorKind.UNKNOWN_TOOL,
-                f"unknown tool: {listed.spec.name}: {self.launch.label} has changed it or has it no more; "
-                "look at the tools that you have now",
+                f"unknown tool: {listed.spec.name}: {self.launch.label} changed or removed it; "
+                "use the tools that you have now",
             )
         peer = await self.find(ctx.confinement)
         if isinstance(peer, Err):
@@ -104,5 +104,5 @@ class Instances:
         return Err(
             ErrorKind.SANDBOX_UNAVAILABLE,
             f"{self.launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
-            "call it again to have the user asked, or tell the user to add a rule with `unconfined`",
+            "call it again so that the user is asked, or tell the user to add a rule with `unconfined`",
         )

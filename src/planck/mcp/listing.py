@@ -52,7 +52,7 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
     total = 0
     for count, entry in enumerate(raw):
         if count >= MAX_TOOLS:
-            problems.append(f"more than {MAX_TOOLS} tools; the rest is left out")
+            problems.append(f"more than {MAX_TOOLS} tools; the rest is omitted")
             break
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             problems.append(f"tool {count + 1} has no name")
@@ -62,14 +62,14 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
         description = entry["description"] if isinstance(entry.get("description"), str) else ""
         wanted = make_name(prefix, name)
         if wanted in tools:
-            problems.append(f"{drop_unseen(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
+            problems.append(f"{drop_unseen(name)[:80]!r}: an earlier tool already has the name {wanted!r}")
         elif problem := _find_problem(schema):
             problems.append(f"{drop_unseen(name)[:80]!r}: {problem}")
         else:
             spec = ToolSpec(wanted, drop_unseen(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
             total += len(codec.encode(spec))
             if total > MAX_TOTAL:
-                problems.append(f"more than {MAX_TOTAL} bytes of tools; the rest is left out")
+                problems.append(f"more than {MAX_TOTAL} bytes of tools; the rest is omitted")
                 break
             tools[wanted] = ListedTool(name, spec)
     return Listing(tuple(tools.values()), tuple(problems))
@@ -77,14 +77,16 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
 
 def add_resource_tools(listing: Listing, prefix: str) -> Listing:
     """Adds two tools by which agents read what the peer has to read; its own of that name come first."""
-    uri = {"type": "string", "description": "As the list has it"}
+    uri = {"type": "string", "description": "URI from the list of resources"}
     reading = {"type": "object", "properties": {"uri": uri}, "required": ["uri"]}
     own = (
         ListedTool(
             LIST_RESOURCES,
-            ToolSpec(f"{prefix}list_resources", "List what this server has to read.", {"type": "object"}),
+            ToolSpec(f"{prefix}list_resources", "List the resources of this server.", {"type": "object"}),
         ),
-        ListedTool(READ_RESOURCE, ToolSpec(f"{prefix}read_resource", "Read one of its resources.", reading)),
+        ListedTool(
+            READ_RESOURCE, ToolSpec(f"{prefix}read_resource", "Read a resource of this server.", reading)
+        ),
     )
     taken = {listed.spec.name for listed in listing.tools}
     more = tuple(one for one in own if one.spec.name not in taken and len(one.spec.name) <= MAX_NAME)
@@ -110,13 +112,13 @@ def drop_unseen(text: str) -> str:
 
 def _find_problem(schema: Any) -> str:
     if not isinstance(schema, dict):
-        return "its input schema is no object"
+        return "its input schema is not an object"
     try:
         size = len(codec.encode(schema))
     except (TypeError, ValueError, RecursionError) as problem:
-        return f"its input schema is no JSON: {problem}"
+        return f"its input schema is not valid JSON: {problem}"
     if size > MAX_SCHEMA:
-        return f"its input schema has {size} bytes, at most {MAX_SCHEMA} are taken"
+        return f"its input schema has {size} bytes; the limit is {MAX_SCHEMA}"
     # One that a vendor refuses would take every request of the session along.
     wrong = find_schema_problem(schema)
     return f"its input schema is {wrong}" if wrong else ""

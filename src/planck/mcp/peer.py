@@ -129,7 +129,8 @@ class Peer:
         if self.state in (State.ERROR, State.EXITED):
             return self._gone()
         if len(self.waiting) >= _MAX_WAITING:
-            return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.launch.label} already")
+            why = f"{_MAX_WAITING} calls are already waiting for {self.launch.label}; try again later"
+            return Err(ErrorKind.LIMIT_EXCEEDED, why)
         call = Call(name, arguments, meta, progress, asyncio.get_running_loop().create_future())
         self.waiting.append(call)
         self.wake.set()
@@ -169,7 +170,7 @@ class Peer:
                 self._set_state(State.DISCONNECTED, over.message)
                 await self._unless_closing(asyncio.sleep(_BACKOFF[failures - 1]))
                 continue
-            given_up = f"; given up after {RESTARTS} restarts in {RESTART_WINDOW:g} s" if failures else ""
+            given_up = f"; gave up after {RESTARTS} restarts in {RESTART_WINDOW:g} s" if failures else ""
             self._set_state(State.ERROR, over.message + given_up)
             self._fail_waiting()
             await self._unless_closing(self.launch.wait_for_change())
@@ -267,5 +268,6 @@ def _import_sdk() -> None:
             raise
         raise FinalError(
             ErrorKind.PEER_FAILED,
-            f"sidecars and MCP servers need the extra `mcp` ({problem}): pip install 'planck-agents[mcp]'",
+            f"sidecars and MCP servers need the extra `mcp` ({problem}); "
+            "run `pip install 'planck-agents[mcp]'`",
         ) from problem

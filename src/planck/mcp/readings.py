@@ -21,7 +21,7 @@ async def read_from(client: Client, what: str, arguments: dict[str, Any]) -> Out
     session = client.session
     if what == LIST_RESOURCES:
         rows = [_describe(one, str(one.uri)) async for one in _pages(session.list_resources, "resources")]
-        return Ok({"output": "\n".join(rows) or "It has nothing to read."})
+        return Ok({"output": "\n".join(rows) or "No resources."})
     if what == READ_RESOURCE:
         found = await session.read_resource(arguments["uri"])
         return Ok({"output": "\n".join(_read_contents(found.contents))})

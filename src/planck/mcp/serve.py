@@ -99,7 +99,7 @@ class _Requests:
         async with aclosing(results):
             async for finished in results:
                 return encode_outcome(finished.outcome, finished.output, finished.images)
-        raise AssertionError("a call has one result")
+        raise AssertionError("a call has exactly one result")
 
 
 class _Progress:

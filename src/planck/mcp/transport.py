@@ -131,7 +131,7 @@ async def open_process(
 
     if shutil.which(argv[0], path=environment.get("PATH")) is None and not (cwd / argv[0]).is_file():
         raise FinalError(
-            ErrorKind.NOT_FOUND, f"there is no program {argv[0]!r}; install it, or give its path as `command`"
+            ErrorKind.NOT_FOUND, f"program not found: {argv[0]!r}; install it, or set its path as `command`"
         )
     with TemporaryDirectory(prefix="planck-peer-") as folder:
         # A pipe with a name, which the peer alone opens: the process that contains it holds all that it was
@@ -188,12 +188,12 @@ class _ProcessLink(Link):
             async with asyncio.timeout(_DRAIN):
                 await self._wire.ended.wait()
         except TimeoutError:
-            self._wire.end("its process ended")
+            self._wire.end("the process ended")
 
     async def ended(self) -> tuple[ErrorKind, str]:
         await self._wire.ended.wait()
         kind, reason = self._wire.why
         if kind is ErrorKind.PEER_FAILED and await self._job.wait(_DRAIN):
-            reason = f"its process ended with exit code {self._job.completed().exit_code}"
+            reason = f"the process ended with exit code {self._job.completed().exit_code}"
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
-        return kind, f"{reason}; it last said:\n{words}" if words else reason
+        return kind, f"{reason}; last output:\n{words}" if words else reason

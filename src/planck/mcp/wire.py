@@ -29,8 +29,8 @@ def open_standard(read_end: int, write_end: int) -> "Wire":
     except PermissionError:  # epoll's word for a file
         raise PeerError(
             ErrorKind.STDIN_ERROR,
-            "standard input is no pipe, socket or terminal; let an MCP client start this command, "
-            "or serve with --http PORT",
+            "Standard input is not a pipe, socket or terminal. Let an MCP client start this command, "
+            "or serve with --http PORT.",
         ) from None
 
 
@@ -103,7 +103,8 @@ class Wire:
         except (ValueError, RecursionError):
             self._bad_lines += 1
             if self._bad_lines >= MAX_BAD_LINES:
-                self._refuse(f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}")
+                said = f"it sent {self._bad_lines} lines that are not JSON-RPC; the last is {line[:80]!r}"
+                self._refuse(said)
             return None
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             # Strictly: the SDK would take "7" for 7. What nobody asked for has a wrong, late or doubled id.

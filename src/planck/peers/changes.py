@@ -53,10 +53,10 @@ class ServerChanges:
         same = [one for one in tools if self._is_taken(one)]
         self._held = [one for one in tools if one not in same]
         if self._held:
-            way_out = "you are asked about them" if self._ask() else "start planck again to take them"
+            way_out = "you will be asked about them" if self._ask() else "restart planck to use them"
             names = ", ".join(listed.spec.name for listed in self._held[:10])
             self._server.changed_state(
-                "connected", f"new or changed since it was started, held back: {names}; {way_out}"
+                "connected", f"not offered, because new or changed since the start: {names}; {way_out}"
             )
         return same
 
@@ -96,7 +96,7 @@ class ServerChanges:
         try:
             allowed = await gate.agree(change, scribe)
         except Exception:  # an approver is anybody's code, and no answer is no
-            log.exception("no answer about the tools of %r", self._server.name)
+            log.exception("Could not ask about the tools of %r", self._server.name)
             allowed = False
         if allowed:
             self._taken |= {one.spec.name: one for one in tools}
@@ -109,16 +109,16 @@ class ServerChanges:
 def _compare(before: ListedTool | None, now: ListedTool) -> str:
     new, parameters = now.spec.description, codec.encode_str(now.spec.parameters)
     if before is None:
-        lines = [f"{now.spec.name} is new", f"  it says: {_cut(new, _DESCRIPTION)}"]
+        lines = [f"{now.spec.name} is new", f"  description: {_cut(new, _DESCRIPTION)}"]
         return "\n".join([*lines, f"  parameters: {_cut(parameters, _PARAMETERS)}"])
     old, old_parameters = before.spec.description, codec.encode_str(before.spec.parameters)
     lines = [f"{now.spec.name} has changed"]
     if old != new:
-        lines += [f"  it said: {_from_difference(old, new, _DESCRIPTION)}"]
-        lines += [f"  it says: {_from_difference(new, old, _DESCRIPTION)}"]
+        lines += [f"  old description: {_from_difference(old, new, _DESCRIPTION)}"]
+        lines += [f"  new description: {_from_difference(new, old, _DESCRIPTION)}"]
     if old_parameters != parameters:
-        lines += [f"  parameters were: {_from_difference(old_parameters, parameters, _PARAMETERS)}"]
-        lines += [f"  parameters are:  {_from_difference(parameters, old_parameters, _PARAMETERS)}"]
+        lines += [f"  old parameters: {_from_difference(old_parameters, parameters, _PARAMETERS)}"]
+        lines += [f"  new parameters: {_from_difference(parameters, old_parameters, _PARAMETERS)}"]
     return "\n".join(lines)
 
 
@@ -131,5 +131,5 @@ def _from_difference(text: str, other: str, width: int) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    note = f" [{len(text)} characters in all]" if len(text) > width else ""
+    note = f" [{len(text)} characters in total]" if len(text) > width else ""
     return fit_line(text, width) + note

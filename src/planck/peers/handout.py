@@ -117,7 +117,7 @@ def _give(peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bo
     if not holder.wants(tool.name) or toolset.withholds(tool.name):
         return False
     if toolset.get(tool.name) is not None:
-        text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"
+        text = f"its tool {tool.name!r} is left out because another tool has that name; rename it"
         log.warning("%s %r: %s", peer.component, peer.name, text)
         peer.changed_state("connected", text)
         return False

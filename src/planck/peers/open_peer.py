@@ -153,7 +153,7 @@ class OpenPeer:
 
     def announce_wait(self, seconds: float) -> None:
         if self.instances is not None:
-            text = f"waiting up to {seconds:.1f} s for its tools, which it lists for the first time"
+            text = f"waiting up to {seconds:.1f} s for its first list of tools"
             self.changed_state(str(self.instances.own.state), text)
 
     def listed_tools(self, listing: Listing) -> None:

@@ -126,9 +126,7 @@ class Peers:
                             return await compacting.compact(peer, name, messages, _COMPACT_TIMEOUT)
         except TimeoutError:
             return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
-        return Err(
-            ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
-        )
+        return Err(ErrorKind.NOT_FOUND, "no running sidecar has this compactor; run `planck sidecar status`")
 
     def report(self, taken: Collection[str] = ()) -> list[PeerReport]:
         """Returns what became of each; a name that is taken stays with who had it, as in a session."""

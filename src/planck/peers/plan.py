@@ -86,7 +86,10 @@ def find_missing_extra() -> str:
 
     if find_spec("mcp") is not None:
         return ""
-    return "sidecars and MCP servers need the extra `mcp`, which is missing: pip install 'planck-agents[mcp]'"
+    return (
+        "sidecars and MCP servers need the extra `mcp`, which is not installed; "
+        "run `pip install 'planck-agents[mcp]'`"
+    )
 
 
 def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
@@ -101,13 +104,14 @@ def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
 
     planned = plan.select("mcp", name)
     if not planned or not name:
-        raise ConfigError(ErrorKind.NOT_FOUND, f"no MCP server {name!r}; `planck mcp list` shows them")
+        raise ConfigError(ErrorKind.NOT_FOUND, f'MCP server not found: {name!r}. Run "planck mcp list".')
     (server,) = planned
     assert isinstance(server, PlannedServer)
     spec = read_server(name, server.entry, project.environ)
     if not spec.url:
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{name!r} is a program here; only an address has a sign-in"
+            ErrorKind.INVALID_ARGS,
+            f"MCP server {name!r} is a local program. Only a server with a `url` has a sign-in.",
         )
     return TokenFile(project.home, name, spec.url)
 
@@ -122,7 +126,8 @@ def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping
         servers = _servers_in(config)
         if name in servers:
             raise ConfigError(
-                ErrorKind.NOT_UNIQUE, f"there is a server named {name!r}; `planck mcp remove {name}` first"
+                ErrorKind.NOT_UNIQUE,
+                f'An MCP server named {name!r} already exists. Run "planck mcp remove {name}" first.',
             )
         servers[name] = checked
     return home / "config.json"
@@ -134,7 +139,7 @@ def remove_server(home: Path, name: str) -> Path:
     with edit_user_file(home) as config:
         if _servers_in(config).pop(name, None) is None:
             raise ConfigError(
-                ErrorKind.NOT_FOUND, f"{str(file)!r} has no server {name!r}; `planck mcp list` shows them"
+                ErrorKind.NOT_FOUND, f'{str(file)!r} has no MCP server {name!r}. Run "planck mcp list".'
             )
     return file
 
@@ -150,11 +155,11 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
     for name, text in paths.items():
         path = workspace / Path(text).expanduser()
         if resources.is_in_clone(path):
-            notices.append(f"the sidecar {path} lies in the clone of another session: not started")
+            notices.append(f"sidecar not started: {path} is in the clone of another session")
         elif resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
             planned.append(PlannedSidecar(name, path))
         elif path != own:  # of the project's own files the trust itself tells
-            notices.append(f"the sidecar {path} lies in this folder, which is not trusted: not started")
+            notices.append(f"sidecar not started: {path} is in this folder, which is not trusted")
     return tuple(planned)
 
 
@@ -167,7 +172,7 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
 
         return find_servers(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
-        notices.append(f"{file} is left out: {problem}")
+        notices.append(f"{file} is ignored: {problem}")
         return {}
 
 
@@ -181,11 +186,11 @@ def read_servers(text: str) -> dict[str, Any]:
         return find_servers(json.loads(text))
     except OSError as problem:
         raise ConfigError(
-            ErrorKind.READ_FAILED, f"--mcp-config {text!r} can't be read: {problem.strerror}; name a file"
+            ErrorKind.READ_FAILED, f"Cannot read --mcp-config {text!r}: {problem.strerror}. Name a file."
         ) from None
     except (ValueError, RecursionError) as problem:
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"--mcp-config: {problem}; see docs/guides/mcp.md"
+            ErrorKind.INVALID_ARGS, f"Invalid --mcp-config: {problem}. See docs/guides/mcp.md."
         ) from None
 
 
@@ -195,13 +200,13 @@ _MAX_BYTES = 4 << 20
 def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
     servers: Any = config.setdefault("mcpServers", {})
     if not isinstance(servers, dict):
-        raise ConfigError(ErrorKind.INVALID_ARGS, "mcpServers must be a map in config.json; correct it")
+        raise ConfigError(ErrorKind.INVALID_ARGS, "mcpServers in config.json must be an object. Correct it.")
     return servers
 
 
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
-        return {"problem": "not a map"}
+        return {"problem": "not an object"}
     from planck.config.keys.secrets import (
         hide_in_arguments,
         hide_in_text,

@@ -49,8 +49,8 @@ async def say_prompt(peers: "Iterable[OpenPeer]", command: str, words: str) -> s
         await peer.settle()
         known = {prompt.name: prompt for prompt in await _list(peer)}
         if name not in known:
-            there = f"; it has {', '.join(sorted(known)[:10])}" if known else ", it has none"
-            raise PromptError(ErrorKind.NOT_FOUND, f"MCP server {server!r} has no prompt {name!r}{there}")
+            there = f"Its prompts: {', '.join(sorted(known)[:10])}." if known else "It has no prompts."
+            raise PromptError(ErrorKind.NOT_FOUND, f"MCP server {server!r} has no prompt {name!r}. {there}")
         arguments = _read_arguments(known[name], words)
         outcome = await peer.instances.own.call(
             GET_PROMPT, {"name": name, "arguments": arguments}, timeout=_TIMEOUT
@@ -58,7 +58,7 @@ async def say_prompt(peers: "Iterable[OpenPeer]", command: str, words: str) -> s
         if isinstance(outcome, Err):
             raise PromptError(outcome.kind, f"{command!r}: {outcome.message}", outcome.details)
         return str(outcome.value["output"])
-    raise PromptError(ErrorKind.NOT_FOUND, f"no MCP server {server!r}; `planck mcp list` shows them")
+    raise PromptError(ErrorKind.NOT_FOUND, f'MCP server not found: {server!r}. Run "planck mcp list".')
 
 
 async def _list(peer: "OpenPeer") -> list[ServerPrompt]:

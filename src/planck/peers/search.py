@@ -23,11 +23,11 @@ def make_search_tool(toolset: ToolSet, found: set[str], scribe: "weakref.ref[Scr
     named = ", ".join(servers[:20])
     more = f" and {len(servers) - 20} more" if len(servers) > 20 else ""
     description = (
-        f"Find tools of the MCP servers {named}{more}: there are too many to show. Those that are found can "
-        "be called from your next step on. Search by what they do, or by name."
+        f"Find tools of the MCP servers {named}{more}, which have too many tools to list. Search by purpose "
+        "or by name. You can call the tools that you find from your next step on."
     )
     parameters = arguments(
-        {"query": text("Words")}, {"limit": integer(f"Default {_SHOWN}", minimum=1, maximum=_MOST)}
+        {"query": text("Search words")}, {"limit": integer(f"Default {_SHOWN}", minimum=1, maximum=_MOST)}
     )
     search = _Search(weakref.ref(toolset), found, scribe)
     return Tool(SEARCH, description, parameters, search.run, search.run, effect=Effect.NONE)
@@ -52,7 +52,7 @@ class _Search:
         )
         hits = [tool for score, _, tool in ranked[: args.get("limit", _SHOWN)] if score > 0]
         if not hits:
-            return Ok({"output": f"None of {len(hidden)} tools is about that; use other words."})
+            return Ok({"output": f"None of {len(hidden)} tools matches; use other words."})
         fresh = tuple(tool.name for tool in hits if tool.name in toolset.deferred)
         self._found.update(fresh)
         toolset.defer({*toolset.deferred} - self._found)

@@ -54,20 +54,21 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     if not re.fullmatch(r"[\w.@/:+-]([\w.@/:+ -]{0,38}[\w.@/:+-])?", name, re.ASCII):
         raise PeerError(
             ErrorKind.INVALID_ARGS,
-            f"mcpServers: {name!r} is no name; use at most 40 letters, digits, blanks, `_`, `.` and `-`",
+            f"mcpServers: {name!r} is not a valid name. Use at most 40 letters, digits, spaces, `_`, `.` "
+            "and `-`.",
         )
     try:
         spec = msgspec.convert(_translate(_expand(raw, environment)), ServerSpec)
     except msgspec.ValidationError as problem:
         raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {problem}") from None
     if bool(spec.command) == bool(spec.url):
-        wrong = "give either `command` or `url`"
+        wrong = "set either `command` or `url`"
         if not spec.command and (near := [did_you_mean(key, _WAYS) for key in raw if key not in _WAYS]):
             wrong += "".join(near[:1])
     elif spec.url and not re.match(r"https?://", spec.url):
-        wrong = f"{spec.url!r} is no http(s) address"
+        wrong = f"{spec.url!r} is not an http or https address"
     elif spec.type == "sse":
-        wrong = "the old SSE transport is not spoken; give a streamable HTTP `url`"
+        wrong = "the old SSE transport is not supported; set a streamable HTTP `url`"
     else:
         return spec
     raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {wrong}")

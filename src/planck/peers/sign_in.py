@@ -97,7 +97,7 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
                 tokens.update("authority", auth.context.oauth_metadata.model_dump(mode="json"))
         except TimeoutError:
             raise SignInError(
-                ErrorKind.TIMEOUT, f"nobody agreed within {_TIMEOUT:g} s; try it again"
+                ErrorKind.TIMEOUT, f"The sign-in was not completed within {_TIMEOUT:g} s. Try again."
             ) from None
         except (
             ExceptionGroup,
@@ -110,7 +110,8 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
             raise _explain(name, problem) from problem
     if not tokens.known:
         raise SignInError(
-            ErrorKind.INVALID_ARGS, f"{name!r} asks for no sign-in: it answered without one; nothing was kept"
+            ErrorKind.INVALID_ARGS,
+            f"MCP server {name!r} does not require a sign-in. Use it without one; nothing was saved.",
         )
 
 
@@ -162,7 +163,7 @@ class _Callback:
             words = []
         path = words[1] if len(words) == 3 and words[0] == "GET" else ""
         good = path.startswith("/callback?")
-        text = "Planck has it: you can close this page." if good else "Nothing here."
+        text = "Planck received the sign-in. You can close this page." if good else "Not found."
         head = f"HTTP/1.1 {200 if good else 404} X\r\ncontent-type: text/plain\r\ncontent-length: {len(text)}"
         writer.write(f"{head}\r\nconnection: close\r\n\r\n{text}".encode())
         with suppress(OSError):
@@ -178,7 +179,7 @@ def _read_code(address: str) -> AuthorizationCodeResult:
         said = values.get("error_description", "")
         raise OAuthFlowError(f"{error}{f': {said}' if said else ''}")
     if not values.get("code"):
-        raise OAuthFlowError("what was pasted has no `code`; paste the whole address that the browser shows")
+        raise OAuthFlowError("the pasted text has no `code`; paste the whole address that the browser shows")
     return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
 
 
@@ -196,11 +197,13 @@ def _explain(name: str, problem: BaseException) -> SignInError:
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     if isinstance(problem, OAuthFlowError):
-        return SignInError(ErrorKind.NOT_AUTHENTICATED, f"{name!r} was not signed in: {problem}")
+        return SignInError(ErrorKind.NOT_AUTHENTICATED, f"Sign-in to MCP server {name!r} failed: {problem}")
     if isinstance(problem, httpx2.TransportError | OSError):
-        return SignInError(ErrorKind.NETWORK, f"{name!r} can't be reached: {problem}; check its `url`")
+        why = f"Cannot reach MCP server {name!r}: {problem}. Check its `url`."
+        return SignInError(ErrorKind.NETWORK, why)
     if isinstance(problem, MCPError | ValidationError | ValueError):
-        return SignInError(ErrorKind.PEER_PROTOCOL, f"{name!r} did not answer as it should: {problem}")
+        why = f"MCP server {name!r} sent an invalid response: {problem}"
+        return SignInError(ErrorKind.PEER_PROTOCOL, why)
     raise problem
 
 

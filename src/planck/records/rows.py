@@ -10,7 +10,7 @@ Status = Literal["idle", "streaming", "executing_tools", "ended"]
 
 
 class Letter(msgspec.Struct, frozen=True, rename={"sender": "from", "receiver": "to"}):
-    """A message that nobody has read, or that somebody still expects an answer to."""
+    """A message that is unread, or that still awaits an answer."""
 
     id: str
     kind: str
@@ -25,7 +25,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A call that has not ended."""
+    """A tool call that has not ended."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class OpenCall(msgspec.Struct, frozen=True):
 
 
 class OpenWait(msgspec.Struct, frozen=True):
-    """A question to another agent whose answer is awaited; past its deadline it is over, whatever follows."""
+    """A question to another agent that awaits an answer; it ends at its deadline in any case."""
 
     on: str
     message_id: str
@@ -47,7 +47,7 @@ class OpenWait(msgspec.Struct, frozen=True):
 
 
 class OpenQuestion(msgspec.Struct, frozen=True):
-    """A question to the user; the whole of it is event `seq`."""
+    """A question to the user; event `seq` has its full text."""
 
     id: str
     seq: int

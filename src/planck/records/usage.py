@@ -2,7 +2,7 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens of one or more model calls; `input_tokens` excludes what the cache served or took."""
+    """Tokens of one or more model calls; `input_tokens` excludes tokens read from or written to the cache."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -112,7 +112,7 @@ class ModelCost(msgspec.Struct, frozen=True):
 
 
 class AgentCost(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one agent used, as a result and `/cost` say it."""
+    """The usage of one agent, as shown in results and by `/cost`."""
 
     id: str
     name: str

@@ -82,7 +82,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
 
 
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call did to one file."""
+    """The change that one call made to one file."""
 
     path: str
     agent: str

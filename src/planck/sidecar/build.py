@@ -77,7 +77,7 @@ async def _build(
         key: value for key, value in environment.items() if key.startswith(_INSTALLERS) or key in _PROXIES
     }
     env = safe_path({**allowed(environment), **kept})  # to build a package, compilers are started
-    progress(f"making an environment for {', '.join(project.requirements)}")
+    progress(f"creating an environment with {', '.join(project.requirements)}")
     await _run_step([*_run_module("venv"), "--without-pip", str(folder)], env, progress)
     python = folder / "bin" / "python"
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
@@ -93,7 +93,7 @@ def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
     if uv is None:
         raise SidecarError(
             ErrorKind.PEER_FAILED,
-            "a sidecar with dependencies needs `pip` or `uv` to install them; install one",
+            "a sidecar with dependencies needs `pip` or `uv`; install one of them",
         )
     return [uv, "pip", "install", "--python", str(python)]
 
@@ -114,8 +114,8 @@ async def _run_step(argv: list[str], environment: Mapping[str, str], progress: C
 
     done = await run(Command(argv, Path("/"), environment), timeout=_TIMEOUT, on_output=heard)
     if done.exit_code != 0:
-        state = "ran out of time" if done.timed_out else f"failed with exit code {done.exit_code}"
+        state = "timed out" if done.timed_out else f"failed with exit code {done.exit_code}"
         raise SidecarError(
             ErrorKind.PEER_FAILED,
-            f"the sidecar can't be built: {Path(argv[0]).name} {state}:\n{done.output[-2000:]}",
+            f"cannot build the sidecar: {Path(argv[0]).name} {state}:\n{done.output[-2000:]}",
         )

@@ -54,7 +54,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except PlanckError as failure:
-        sys.exit(f"planck: {failure.err}")
+        sys.exit(f"error: {failure.err.full_message} [{failure.err.kind}]")
 
 
 class LoadedSidecar:
@@ -71,7 +71,7 @@ class LoadedSidecar:
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # theirs, sys.exit too
-            self._problem = _failed(f"the sidecar at {str(path)!r} can't be imported", problem)
+            self._problem = _failed(f"cannot import the sidecar at {str(path)!r}", problem)
 
     def tools(self) -> list[Tool]:
         if self._problem is not None:
@@ -84,11 +84,11 @@ class LoadedSidecar:
         except (PlanckError, KeyboardInterrupt):
             raise
         except BaseException as problem:  # theirs, sys.exit too
-            raise _failed("the sidecar can't say which tools it has", problem) from problem
+            raise _failed("cannot list the tools of the sidecar", problem) from problem
         names = [tool.name for tool in tools]
         if twice := {name for name in names if names.count(name) > 1}:
             raise SidecarError(
-                ErrorKind.NOT_UNIQUE, f"two tools of the sidecar are named {sorted(twice)}; rename one"
+                ErrorKind.NOT_UNIQUE, f"two tools of the sidecar have the name {sorted(twice)}; rename one"
             )
         return tools
 
@@ -120,7 +120,7 @@ async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
     from planck.mcp.http import serve_http
 
     def ready(url: str) -> None:
-        sys.stderr.write(f"planck: the sidecar is served at {url} with the token {token}\n")
+        sys.stderr.write(f"planck: serving the sidecar at {url} with the token {token}\n")
         sys.stderr.flush()
 
     await serve_http("planck-sidecar", sidecar, port, token, ready)
@@ -153,7 +153,7 @@ def _failed(what: str, problem: BaseException) -> SidecarError:
     frames = traceback.extract_tb(problem.__traceback__)
     theirs = [f for f in frames if "importlib" not in f.filename and not f.filename.startswith(_OURS)]
     where = f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
-    return SidecarError(ErrorKind.PEER_FAILED, f"{what}: {text}{where}; correct it and save")
+    return SidecarError(ErrorKind.PEER_FAILED, f"{what}: {text}{where}; fix it and save the file")
 
 
 _OURS = str(Path(__file__).parents[1])

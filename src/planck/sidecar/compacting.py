@@ -48,7 +48,8 @@ async def compact(peer: "Peer", name: str, messages: Sequence[Message], timeout:
     """In the runtime: returns the text that stands for the messages, in time or not at all."""
     whole = codec.encode([_strip(message) for message in messages])
     if len(whole) > _MOST:
-        return Err(ErrorKind.LIMIT_EXCEEDED, f"{len(whole)} bytes of messages are more than a sidecar takes")
+        why = f"the messages have {len(whole)} bytes; the limit for a sidecar is {_MOST}"
+        return Err(ErrorKind.LIMIT_EXCEEDED, why)
     arguments = {"name": name, "messages": codec.decode(whole)}
     outcome = await peer.call(TOOL_NAME, arguments, timeout=timeout)
     return outcome if isinstance(outcome, Err) else Ok(outcome.value["output"])
@@ -72,7 +73,7 @@ async def _check_awaited(value: Any) -> Outcome:
 def _check(value: Any) -> Outcome:
     """Refuses a result that is too long: it would be cut in the middle, which no summary survives."""
     if not isinstance(value, str):
-        return Err(ErrorKind.INVALID_ARGS, f"a compactor gives a text, not {type(value).__name__}")
+        return Err(ErrorKind.INVALID_ARGS, f"a compactor must return a string, not {type(value).__name__}")
     if (size := len(value.encode("utf-8", "replace"))) > DEFAULT_MAX:
-        return Err(ErrorKind.LIMIT_EXCEEDED, f"its summary has {size} bytes, at most {DEFAULT_MAX} are taken")
+        return Err(ErrorKind.LIMIT_EXCEEDED, f"the summary has {size} bytes; the limit is {DEFAULT_MAX}")
     return Ok({"output": value})

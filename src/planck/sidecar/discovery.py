@@ -49,7 +49,7 @@ def discover() -> type[Sidecar] | None:
         names = ", ".join(sorted(f"{entry.__module__}.{entry.__qualname__}" for entry in entries))
         raise SidecarError(
             ErrorKind.NOT_UNIQUE,
-            f"more than one class implements Sidecar: {names}; keep one, or let one derive from the other",
+            f"more than one class implements Sidecar: {names}; keep one, or derive one from the other",
             {"classes": names},
         )
     _found.extend(entries)
@@ -101,7 +101,8 @@ def read_tools(sidecar: AnySidecar) -> list[Tool]:
         if not isinstance(tool, Tool):
             raise SidecarError(
                 ErrorKind.INVALID_ARGS,
-                f"{type(instance).__name__}.tools() gave {tool!r}, which is no Tool; use Tool(...) or @tool",
+                f"{type(instance).__name__}.tools() returned {tool!r}, which is not a Tool; "
+                "use Tool(...) or @tool",
             )
     return tools
 
@@ -113,7 +114,7 @@ def read_compactors(sidecar: AnySidecar) -> dict[str, Compact]:
     if not isinstance(compactors, Mapping) or not all(map(callable, compactors.values())):
         raise SidecarError(
             ErrorKind.INVALID_ARGS,
-            f"{type(instance).__name__}.compactors() gave {compactors!r}, which is no map of functions",
+            f"{type(instance).__name__}.compactors() returned {compactors!r}; return a mapping of functions",
         )
     return {str(name): function for name, function in compactors.items()}
 

@@ -64,8 +64,8 @@ class SidecarLaunch(Launch):
         if project.requirements and self.replaceable:
             raise FinalError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"an agent could replace {str(self._path)!r}, whose dependencies are built with your rights; "
-                "keep it outside the workspace, or below .planck",
+                f"an agent could replace {str(self._path)!r}, whose dependencies are built with your "
+                "permissions; move it outside the workspace, or below .planck",
             )
         self._python = await prepare_python(project, self._cache, self._environment, self._progress)
 
@@ -161,7 +161,7 @@ def _timeout_ms(args: Mapping[str, Any]) -> int:
     return min(int(asked), MAX_TIMEOUT_MS)
 
 
-_TIMEOUT = integer(f"Milliseconds to wait at most, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS)
+_TIMEOUT = integer(f"Timeout in milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS)
 
 
 def _with_timeout(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def read_project(path: Path) -> SidecarProject:
         return SidecarProject(source, _project_requirements(path / "pyproject.toml"), packages=packages)
     raise SidecarError(
         ErrorKind.NOT_FOUND,
-        f"there is no sidecar at {str(path)!r}: it needs a {MODULE} or a pyproject.toml; "
-        "`planck sidecar new` makes one",
+        f"no sidecar at {str(path)!r}: the folder needs a {MODULE} or a pyproject.toml; "
+        "run `planck sidecar new`",
     )
 
 
@@ -124,11 +124,11 @@ def _toml(text: str, file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r} is no TOML: {problem}") from None
+        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r} is not valid TOML: {problem}") from None
 
 
 def _requirements(raw: Any, file: Path) -> tuple[str, ...]:
     if not isinstance(raw, list) or not all(isinstance(item, str) for item in raw):
-        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r}: dependencies must be a list of texts")
+        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r}: dependencies must be a list of strings")
     wanted = (item.strip() for item in raw)
     return tuple(item for item in wanted if re.split(r"[^A-Za-z0-9._-]", item)[0].lower() not in _OURS)

@@ -8,9 +8,10 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.paths.output_file import create_file
 
 FILES = {
-    "sidecar.py": '''"""Tools of this project. Saved changes are taken over between two calls.
+    "sidecar.py": '''"""Tools of this project. Planck reloads this file between calls after you save it.
 
-For packages that it needs, put this at the top of the file, not indented; an environment is built for them:
+If the tools need packages, add this block at the top of the file, without indentation. Planck then builds an
+environment with these packages:
 
     # /// script
     # dependencies = ["httpx"]
@@ -23,10 +24,10 @@ from planck.sidecar import Sidecar
 
 @tool
 def count_words(text: str, ctx: ToolContext) -> str:
-    """Count the words of a text.
+    """Count the words in a text.
 
     Args:
-        text: The text whose words are counted.
+        text: The text to count.
     """
     ctx.progress("counting\\n")
     return f"{len(text.split())} words"
@@ -48,11 +49,11 @@ from planck.sidecar import execute_tool, list_tools  # noqa: E402
 from sidecar import ProjectTools  # noqa: E402
 
 
-def test_the_tools_are_listed() -> None:
+def test_the_sidecar_lists_its_tools() -> None:
     assert [spec.name for spec in list_tools(ProjectTools)] == ["count_words"]
 
 
-def test_words_are_counted() -> None:
+def test_count_words_counts_words() -> None:
     assert execute_tool(ProjectTools, "count_words", "agent", "call", {"text": "a b c"}) == Ok(
         {"output": "3 words"}
     )
@@ -65,7 +66,8 @@ def create_sidecar(folder: Path) -> list[Path]:
     taken = [folder / name for name in (*FILES, "pyproject.toml") if os.path.lexists(folder / name)]
     if taken:
         raise ConfigError(
-            ErrorKind.NOT_UNIQUE, f"{str(taken[0])!r} exists; choose another folder or edit that sidecar"
+            ErrorKind.NOT_UNIQUE,
+            f"{str(taken[0])!r} already exists. Choose another folder, or edit that sidecar.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():

@@ -44,7 +44,11 @@ class HistoryHandlers:
         for row in board.agents:
             if wanted in (row.id, row.name):
                 return row
-        raise ApiError(404, ErrorKind.NOT_FOUND, "no agent of this id or name is in this session")
+        raise ApiError(
+            404,
+            ErrorKind.NOT_FOUND,
+            "No agent in this session has this id or name. List the session's agents.",
+        )
 
     async def change_agent(self, call: Call) -> AgentRow:
         body: shapes.ChangeAgent = call.body
@@ -61,7 +65,7 @@ class HistoryHandlers:
             said = (text.output.get(wanted) for text in live.session.live().values())
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
-            raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
+            raise ApiError(404, ErrorKind.NOT_FOUND, "No output found for this call. Check its id.")
         whole, missing = None, None
         if done and is_spilled(output, wanted):
             try:
@@ -172,10 +176,10 @@ class HistoryHandlers:
                 return undone
             owner, plan = self._plans.get(body.plan_id, ("", None))
             if plan is None or owner != call.id:
-                raise ApiError(404, ErrorKind.NOT_FOUND, "no such plan waits here; plan the undo again")
+                raise ApiError(404, ErrorKind.NOT_FOUND, "Undo plan not found. Plan the undo again.")
             if not any(not step.conflict for step in plan.steps):
                 why = "; ".join(dict.fromkeys(step.conflict for step in plan.steps))
-                raise ApiError(409, ErrorKind.EDIT_CONFLICT, f"nothing was undone: {why}")
+                raise ApiError(409, ErrorKind.EDIT_CONFLICT, f"Nothing was undone: {why}")
             del self._plans[body.plan_id]
             id = await live.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
         files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
@@ -236,6 +240,6 @@ def _take_some(pieces: Iterator[bytes]) -> list[bytes]:
 def _select(given: shapes.SelectChanges | shapes.Chosen) -> Selection:
     files = given.files if isinstance(given, shapes.Chosen) else ()
     if sum(map(bool, (given.agent, given.turn, given.call, files))) > 1:
-        raise ApiError(400, ErrorKind.INVALID_ARGS, "choose an agent, a turn, a call or files, not several")
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Choose only one of agent, turn, call and files.")
     chosen = frozenset((one.call, one.path) for one in files)
     return Selection(given.agent, given.turn, given.call, chosen)

@@ -61,7 +61,7 @@ class Requests:
                 raise ApiError(
                     409,
                     ErrorKind.NOT_UNIQUE,
-                    f"the key {recorded.key!r} stands for another request; use a new key",
+                    f"The key {recorded.key!r} was already used for a different request. Use a new key.",
                 )
             yield Request(id, recorded, there)
 
@@ -129,7 +129,7 @@ class Requests:
                         raise ApiError(
                             409,
                             ErrorKind.NOT_UNIQUE,
-                            f"the key {request.key!r} stands for another undo; use a new key",
+                            f"The key {request.key!r} was already used for a different undo. Use a new key.",
                         )
                     call_id = fact.call_id
                 if call_id and fact.call_id == call_id:

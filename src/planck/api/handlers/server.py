@@ -40,7 +40,9 @@ class ServerHandlers:
         key = self._access.redeem(body.code)
         if key is None:
             raise ApiError(
-                401, ErrorKind.UNAUTHORIZED, "this code was used, or is older than a minute; ask for another"
+                401,
+                ErrorKind.UNAUTHORIZED,
+                "This code was already used, or is older than a minute. Get a new one.",
             )
         return Reply(200, codec.encode(shapes.Acknowledged()), headers=self._cookie(key, COOKIE_SECONDS))
 

@@ -144,13 +144,13 @@ class SessionHandlers:
 
     def _check_prompt(self, text: str) -> None:
         if not text.strip():
-            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+            raise ApiError(400, ErrorKind.NO_PROMPT, "The prompt is empty. Describe the task.")
         size, most = len(text.encode()), self._cache.planck.resources.config.limits.envelope_bytes
         if size > most:  # no later try would help, so this is no 429
             raise ApiError(
                 413,
                 ErrorKind.LIMIT_EXCEEDED,
-                f"the prompt has {size} bytes, at most {most} are taken; put it in a file and send its path",
+                f"The prompt has {size} bytes; the limit is {most}. Put it in a file and send the path.",
             )
 
     async def _prompt(self, live: LiveSession, role: Role, text: str, **options: Any) -> shapes.Accepted:
@@ -307,16 +307,16 @@ def _read_cursor(cursor: str) -> tuple[str, str] | None:
     try:
         updated, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("\n")
     except ValueError:
-        raise ApiError(
-            400, ErrorKind.INVALID_ARGS, "this cursor is none of ours; begin without one"
-        ) from None
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Invalid cursor. Start again without a cursor.") from None
     return updated, id
 
 
 def _read_last_id(call: Call) -> int:
     text = call.header("last-event-id")
     if not (text.isascii() and text.isdigit()):
-        raise ApiError(400, ErrorKind.INVALID_ARGS, "Last-Event-ID is the number of an event; leave it out")
+        raise ApiError(
+            400, ErrorKind.INVALID_ARGS, "Last-Event-ID must be an event number. Correct it or leave it out."
+        )
     return int(text[:_DIGITS]) if len(text) > _DIGITS else int(text)
 
 

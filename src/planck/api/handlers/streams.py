@@ -70,7 +70,8 @@ class Streams:
             raise ApiError(
                 503,
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{self.limits.clients} clients watch, which is the most; close one, or try again",
+                f"{self.limits.clients} clients are connected, which is the limit. "
+                "Close one, or try again later.",
             )
 
     async def follow(self, id: str, after: int, wanted: Filter, head: int) -> AsyncGenerator[bytes, None]:

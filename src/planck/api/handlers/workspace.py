@@ -124,14 +124,16 @@ class WorkspaceHandlers:
             raise ApiError(
                 400,
                 ErrorKind.INVALID_ARGS,
-                f"use one of {', '.join(VENDORS)} without an address, or another name with one",
+                f"Use {', '.join(VENDORS)} without base_url, or another provider name with base_url.",
             )
         project = self._planck.project
         async with Setup(project.home, project.environ) as setup:
             setup.check_home()
             model = body.model or (setup.default_model(body.provider) if vendor else "")
             if not model:
-                raise ApiError(400, ErrorKind.INVALID_ARGS, "name a model of this server")
+                raise ApiError(
+                    400, ErrorKind.INVALID_ARGS, "This provider has no default model. Name a model."
+                )
             candidate = Candidate(body.provider, model, body.base_url, body.key)
             tested = await setup.test(candidate)
             if tested.error is None:
@@ -151,4 +153,4 @@ async def find_team(planck: Planck | Pool, alias: str) -> Path:
     for row in await asyncio.to_thread(list_teams, planck.resources.team_dirs()):
         if row.alias == alias:
             return Path(row.path)
-    raise ApiError(404, ErrorKind.NOT_FOUND, "no team of this alias; list those there are")
+    raise ApiError(404, ErrorKind.NOT_FOUND, "No team has this alias. List the teams to see which exist.")

@@ -61,13 +61,13 @@ class NodeHandlers:
 
     async def drain_node(self, call: Call) -> shapes.Acknowledged:
         if not await self._need().roster.drain(call.path["name"]):
-            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {call.path['name']!r}; `planck nodes list`")
+            raise _unknown_node(call.path["name"])
         return shapes.Acknowledged()
 
     async def forget_node(self, call: Call) -> shapes.Acknowledged:
         roster, name = self._need().roster, call.path["name"]
         if not await roster.forget(name):
-            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {name!r}; `planck nodes list`")
+            raise _unknown_node(name)
         for row in await roster.tokens():
             if row.who == f"node {name}":  # nobody else may be it with what lies on its disk
                 await roster.revoke_token(row.digest)
@@ -77,7 +77,7 @@ class NodeHandlers:
         pool = self._need()
         body: shapes.SubmitWork = call.body
         if not body.prompt.strip():
-            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+            raise ApiError(400, ErrorKind.NO_PROMPT, "The prompt is empty. Describe the task.")
         key = call.header("idempotency-key") or os.urandom(16).hex()
         row = await pool.submit(
             body.prompt,
@@ -99,9 +99,13 @@ class NodeHandlers:
             raise ApiError(
                 400,
                 ErrorKind.INVALID_ARGS,
-                "this server works alone; start it with a database: planck serve --store URL",
+                'This server is not part of a pool. Start it with a database: "planck serve --store URL".',
             )
         return self._pool
+
+
+def _unknown_node(name: str) -> ApiError:
+    return ApiError(404, ErrorKind.NOT_FOUND, f'Node not found: {name!r}. Run "planck nodes list".')
 
 
 def _show(row: NodeRow) -> NodeRow:
@@ -138,8 +142,8 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
 
 
 def _describe_failed(row: QueuedSession) -> str:
-    why = hide_store(row.problem) or "none could open it"
-    return f"no node works on {row.name}: {why}. Change that, then submit it again"
+    why = (hide_store(row.problem) or "none could open it").removesuffix(".")
+    return f"No node can run {row.name}: {why}. Fix that, then submit it again."
 
 
 class Forwarder:
@@ -300,7 +304,11 @@ class Forwarder:
             body: shapes.SendPrompt = call.body
             row = await self.find_row(call.id)
             if row is None:
-                raise ApiError(404, ErrorKind.NOT_FOUND, f"no session {call.id!r} in this pool")
+                raise ApiError(
+                    404,
+                    ErrorKind.NOT_FOUND,
+                    f'Session not found in this pool: {call.id!r}. Run "planck sessions list".',
+                )
             self._pool.check_place(row)  # no node would ever take it
             id = call.header("idempotency-key") or os.urandom(8).hex()
             data = {"text": body.text, "agent": body.agent}
@@ -321,7 +329,7 @@ class Forwarder:
                 raise ApiError(
                     409,
                     ErrorKind.NOT_UNIQUE,
-                    f"the key {command.id!r} stands for another request; use a new key",
+                    f"The key {command.id!r} was already used for a different request. Use a new key.",
                 )
 
     async def aclose(self) -> None:
@@ -380,7 +388,8 @@ class _Forwarding:
         raise ApiError(
             503,
             ErrorKind.OVERLOADED,
-            f"node {owner.name} has the session and can't be reached; it is taken over soon: try again",
+            f"Node {owner.name} runs this session and cannot be reached. Another node will take the session "
+            "over soon. Try again.",
         )
 
     async def _answer_unbegun(self, call: Call, row: QueuedSession) -> Any:

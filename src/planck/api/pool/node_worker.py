@@ -97,7 +97,7 @@ class NodeWorker:
             await self._pool.forget(row.id)
 
     async def _give_back(self, row: QueuedSession, err: Err) -> None:
-        log.warning("session %s could not be opened: %s", row.id, err)
+        log.warning("Could not open session %s: %s", row.id, err)
         with suppress(PlanckError):
             await self._pool.give_back(row, err)
 
@@ -119,7 +119,7 @@ class NodeWorker:
 
     async def listen(self) -> None:
         """Hands over what is left for the sessions that are here, as it comes."""
-        silence = Outage(log, "no commands")
+        silence = Outage(log, "Reading commands failed")
         while True:
             try:
                 await self._pool.roster.wait(_HINTED)

@@ -190,7 +190,7 @@ def _shorten(part: Part, most: int) -> Part:
 
 def cut_error() -> ProviderError:
     return ProviderError(
-        ErrorKind.STREAM_CUT, "the answer ended before the model finished; it can be tried again"
+        ErrorKind.STREAM_CUT, "The model's response ended before it was complete. Try again."
     )
 
 

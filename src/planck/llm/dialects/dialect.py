@@ -75,7 +75,7 @@ class Dialect:
         """Words in place of an image that the model has no eyes for; everything else as it is."""
         if isinstance(part, Text) or self.model.images:
             return part
-        return Text(f"[an image ({part.media_type}) that this model can't see]")
+        return Text(f"[image ({part.media_type}) omitted: this model cannot see images]")
 
     def render_prompt(self, parts: Sequence[PromptPart]) -> Json:
         alone = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else None

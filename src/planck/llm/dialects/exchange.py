@@ -112,7 +112,7 @@ def _listen(window: int) -> "Loop | None":
 
 def _tell_loop(repeated: str) -> str:
     said = " ".join(repeated.split())[:60]
-    return f"the model says {said!r} again and again; its answer was ended there"
+    return f"the model repeats {said!r}; its answer was cut off there"
 
 
 class _Pulse:
@@ -188,7 +188,7 @@ def _read(answer: Answer, data: bytes) -> Sequence[Item]:
         unread = error
     raise ProviderError(
         ErrorKind.STREAM_CUT,
-        f"the server sent an event that can't be read: {unread}; it can be tried again",
+        f"The model's server sent an invalid event: {unread}. Try again.",
     )
 
 

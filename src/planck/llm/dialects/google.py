@@ -276,7 +276,8 @@ class _Answer(Answer):
     def _call(self, call: _Call, signature: str | None) -> None:
         if call.will_continue:
             raise ProviderError(
-                ErrorKind.PROVIDER_HTTP_ERROR, f"the server sent the call of {call.name!r} in pieces"
+                ErrorKind.PROVIDER_HTTP_ERROR,
+                f"Google sent the call of {call.name!r} in pieces, which is not supported.",
             )
         self._flush()
         self.begin_call()
@@ -307,7 +308,7 @@ class _Answer(Answer):
         if reason in _MALFORMED:
             raise ProviderError(
                 ErrorKind.STREAM_CUT,
-                f"the model broke its own answer off ({reason}); try again",
+                f"The model aborted its answer ({reason}). Try again.",
                 {"reason": message},
             )
         self.stop = _REASONS.get(reason, StopReason.FILTER)

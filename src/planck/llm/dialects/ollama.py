@@ -78,8 +78,8 @@ class Ollama(Dialect):
         if tokens > window:
             raise ProviderError(
                 ErrorKind.CONTEXT_OVERFLOW,
-                f"about {tokens} tokens do not fit into the {window} that "
-                f"{self.model.model!r} was given; the conversation must be compacted",
+                f"The conversation has about {tokens} tokens, but the context window of "
+                f"{self.model.model!r} has {window}. Compact the conversation.",
                 {"window": window, "longest": self._longest},
             )
         return window
