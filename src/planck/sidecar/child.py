@@ -54,7 +54,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except PlanckError as failure:
-        sys.exit(f"planck: {failure.err}")
+        sys.exit(f"error: {failure.err.full_message} [{failure.err.kind}]")
 
 
 class LoadedSidecar:
