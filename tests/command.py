@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,12 @@ class Done:
     code: int
     out: str
     err: str
+
+    @property
+    def error_kind(self) -> str:
+        """The kind at the end of the first line of stderr, if that has the form of an error."""
+        found = re.match(r"error: \S.*\S \[([a-z_]+)\]\n", self.err)
+        return found[1] if found else ""
 
     @property
     def lines(self) -> list[dict[str, Any]]:

@@ -72,4 +72,9 @@ def test_on_windows_one_line_says_where_planck_runs(way: str) -> None:
     program = f"import sys; sys.platform = 'win32'; {way}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert done.stderr.strip().splitlines()[-1].endswith("on Windows, install it inside WSL 2")
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .removesuffix(" [session_start_failed]")
+        .endswith("On Windows, install it inside WSL 2.")
+    )

@@ -4,7 +4,7 @@ import sys
 
 __version__ = "0.1.0"
 
-UNSUPPORTED = "Planck runs on Linux and macOS; on Windows, install it inside WSL 2"
+UNSUPPORTED = "Planck runs on Linux and macOS. On Windows, install it inside WSL 2."
 """Said before any other module is loaded: their imports would fail there, and say less."""
 
 TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of `planck --version`

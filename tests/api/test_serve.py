@@ -213,7 +213,7 @@ async def test_a_code_is_drawn_for_the_name_that_a_phone_can_reach_and_for_no_ot
             done = await finish(process)
         assert ("▀" in done.err) == drawn
         assert ("https://planck.example.org/#code=" in done.err) == drawn
-        assert ("can't reach" in done.err) != drawn
+        assert ("cannot reach" in done.err) != drawn
         assert server.page not in done.err
 
 

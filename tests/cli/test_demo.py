@@ -14,7 +14,7 @@ from tests.command import WAIT, Bench, finish
 async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path) -> None:
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", env={"TMPDIR": str(tmp_path)})
     assert (done.code, done.err) == (0, "")
-    found = re.search(r"in (\S+)/project", done.out)
+    found = re.search(r"test: (\S+)/project", done.out)
     assert found
     folder = Path(found[1])
     assert "sum(prices) * (100 - discount) / 100" in (folder / "project" / "prices.py").read_text()
@@ -42,7 +42,7 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
         e["data"]["args"] for e in events if e["type"] == "tool_start" and e["data"]["name"] == "update_plan"
     ]
     assert {step["status"] for step in plans[-1]["steps"]} == {"completed"}
-    for words in ("offline", "got 190 and expects 180", "Mended", "planck sessions", "planck run"):
+    for words in ("offline", "got 190, expected 180", "Fixed", "planck sessions", "planck run"):
         assert words in done.out
 
 
@@ -55,8 +55,9 @@ async def test_a_demo_whose_work_fails_says_so_and_fails(tmp_path: Path) -> None
     env = {"TMPDIR": str(tmp_path), "PATH": f"{programs}:/usr/bin:/bin"}
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", env=env)
     assert done.code == 1
-    assert "command_failed: the demo's team did not do its work: the tests do not pass" in done.err
-    assert "With a model of yours" not in done.out
+    assert done.err.startswith("error: The demo failed: the tests do not pass. ")
+    assert done.error_kind == "command_failed"
+    assert "with your own model" not in done.out
 
 
 async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_a_home_that_is_no_folder_and_keys_that_can_t_be_read_are_rows_amo
     assert checks["sandbox"]["detail"]
     (tmp_path / "file").write_text("")
     done = await bench.run("doctor", env={"PLANCK_HOME": str(tmp_path / "file")})
-    assert (done.code, f"✗ home: {tmp_path / 'file'} is no folder" in done.out) == (1, True)
+    assert (done.code, f"✗ home: {tmp_path / 'file'} is not a folder" in done.out) == (1, True)
     run = await bench.run("run", "hi", env={"PLANCK_HOME": str(tmp_path / "file")})
     assert (run.code, "is no folder; move it away, or set PLANCK_HOME" in run.err) == (1, True)
 
@@ -73,7 +73,7 @@ async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "home").mkdir()
     checks = await run_checks(Project(tmp_path / "home", tmp_path, environ={}))
     assert [check.detail for check in checks if check.name == "home"] == [
-        f"{tmp_path / 'home'}: its disk is full (9,999 bytes left)"
+        f"{tmp_path / 'home'}: the disk is full (9,999 bytes left)"
     ]
 
 

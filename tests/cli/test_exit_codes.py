@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,7 @@ async def test_2_usage_unknown_session_and_nothing_to_do(tmp_path: Path) -> None
     ):
         done = await bench.run(*args)
         assert (done.code, done.out) == (2, ""), args
-        kind = done.err.removeprefix("planck: ").partition(":")[0]
-        assert (kind in list(ErrorKind), done.err.count("\n")) == (True, 1), done.err
+        assert (done.error_kind in list(ErrorKind), done.err.count("\n")) == (True, 1), done.err
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,9 @@ async def test_5_session_locked(tmp_path: Path) -> None:
         await until(bench.work / "started")
         second = await bench.run("run", "mine?", "-r", "held")
         undo = await bench.run("undo", "-r", "held")
-        copied = await bench.run(*second.err.partition("in a copy: planck ")[2].split())
+        copy = re.search(r"planck (sessions fork \w+)", second.err)
+        assert copy
+        copied = await bench.run(*copy[1].split())
         first.kill()
         await first.wait()
     assert (second.code, undo.code, copied.code) == (5, 5, 0), copied.err
@@ -217,7 +219,7 @@ async def test_what_stops_the_team_is_told_though_the_orchestrator_had_completed
 async def test_an_ending_without_an_answer_says_why(tmp_path: Path, args: tuple[str, ...], kind: str) -> None:
     async with WireServer([SLEEP if kind == "timeout" else TRUE]) as server:
         done = await Bench(tmp_path, server.url).run("run", "go", *FULL, *args)
-    assert done.err.startswith(f"planck: {kind}: ")
+    assert done.error_kind == kind
 
 
 def _deltas(name: str, arguments: str) -> list[dict[str, Any]]:

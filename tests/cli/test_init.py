@@ -59,12 +59,12 @@ async def test_files_of_other_agents_are_told_with_what_is_taken_and_why_not(tmp
     taken = {key for key, row in rows.items() if row["taken"]}
     assert {
         ("CLAUDE.md", "instructions"),
-        (".claude/agents", "1 agents"),
-        (".claude/commands", "1 commands"),
+        (".claude/agents", "1 agent"),
+        (".claude/commands", "1 command"),
     } == taken
     assert "no head" in rows[(".claude/agents/README.md", "agent")]["why"]
-    assert "trust" in rows[(".mcp.json", "1 MCP servers: time")]["why"]
-    assert "Setup is known elsewhere" in rows[(".claude/settings.json", "1 hooks")]["why"]
+    assert "trust" in rows[(".mcp.json", "1 MCP server: time")]["why"]
+    assert "Setup is known elsewhere" in rows[(".claude/settings.json", "1 hook")]["why"]
     assert all(row["why"] for row in rows.values())
     assert {path for path, _ in rows} >= {".codex/config.toml", ".cursorrules", ".claude/settings.json"}
 

@@ -71,7 +71,7 @@ async def test_list_has_the_tools_of_peers_with_their_source(peers: Peers) -> No
     assert "[mcp one]" in rows["mcp__one__echo"]
     assert "[mcp two]" in rows["mcp__two__quiet"]
     assert "[built-in]" in rows["bash"]
-    assert "sidecar 'side': its tool 'bash' is left out" in done.err
+    assert "Tool 'bash' of sidecar 'side' is left out" in done.err
     assert peers.started == {"one", "two", "side"}
 
 
@@ -102,11 +102,11 @@ async def test_call_runs_a_peer_s_tool_and_checks_it_like_any_other(peers: Peers
     planned = await run("tools", "call", "remove", "--dry-run")
     assert (planned.code, planned.out) == (0, "would remove it\n"), planned.err
     failed = await run("tools", "call", "mcp__two__echo", "--args", '{"fault": "exit"}')
-    assert (failed.code, failed.err.split(":")[1]) == (1, " peer_failed")
+    assert (failed.code, failed.error_kind) == (1, "peer_failed")
     wrong = await run("tools", "call", "shout", "--args", '{"txt": "hi"}')
-    assert (wrong.code, wrong.err.split(":")[1]) == (1, " invalid_args")
+    assert (wrong.code, wrong.error_kind) == (1, "invalid_args")
     near = await run("tools", "call", "mcp__two__ecko")
-    assert (near.code, near.err.split(":")[1]) == (1, " unknown_tool")
+    assert (near.code, near.error_kind) == (1, "unknown_tool")
     assert "mcp__two__echo" in near.err
     own = await run("tools", "call", "bash", "--args", '{"command": "echo mine"}')
     assert own.out == "mine\n"
@@ -124,7 +124,7 @@ async def test_what_does_not_start_is_told_and_the_rest_is_listed(tmp_path: Path
     assert told == {"mcp 'gone'": "peer_failed", "mcp 'bad'": "peer_failed"}
     called = await bench.run("tools", "call", "mcp__gone__x")
     assert called.code == 1
-    assert called.err.startswith("planck: unknown_tool")
+    assert called.error_kind == "unknown_tool"
     assert "program not found: 'no-such-program'" in called.err
 
 

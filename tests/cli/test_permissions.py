@@ -69,7 +69,7 @@ async def test_who_and_what_is_not_there_is_told(tmp_path: Path) -> None:
     torn = await here.run("permissions", "explain", "edit", "{path: x}")
     assert (nobody.code, nothing.code, torn.code) == (1, 1, 2)
     assert """'{"path": "value"}'""" in torn.err
-    assert "there are: orchestrator" in nobody.err
+    assert "This team has: orchestrator. " in nobody.err
     assert "unknown_tool" in nothing.err
 
 

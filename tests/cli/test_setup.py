@@ -65,11 +65,11 @@ async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path
 async def test_an_address_without_its_scheme_is_asked_for_again_at_once(tmp_path: Path) -> None:
     bench = bare(tmp_path)
     run = await on_terminal("setup", home=bench.home, work=bench.work)
-    at = await run.until("empty to leave")
+    at = await run.until("empty to quit")
     run.type("5\n")
     at = await run.until("Address", at)
     run.type("127.0.0.1:9\n")
-    at = await run.until("It begins with http://", at)
+    at = await run.until("must start with http://", at)
     run.type("http://127.0.0.1:9\n")
     at = await run.until("Model: ", at)
     run.type("\n")
@@ -83,21 +83,21 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
     async with WireServer(play(Anthropic(), vendor)) as server:
         environ = {"ANTHROPIC_BASE_URL": server.url}
         run = await on_terminal("setup", home=bench.home, work=bench.work, env=environ)
-        at = await run.until("empty to leave")
+        at = await run.until("empty to quit")
         run.type("1\n")
-        at = await run.until("not shown", at)
+        at = await run.until("hidden", at)
         run.type("sk-ant-wrong\n")
         at = await run.until("Model [", at)
         run.type("\n")
         at = await run.until("not_authenticated", at)
         assert os.listdir(bench.home) == []
-        at = await run.until("empty to leave", at)
+        at = await run.until("empty to quit", at)
         run.type("1\n")
-        at = await run.until("not shown", at)
+        at = await run.until("hidden", at)
         run.type(f"{KEY}\n")
         at = await run.until("Model [", at)
         run.type("\n")
-        await run.until("answers", at)
+        await run.until(" works. Try it", at)
         assert await run.end() == 0
         done = await bench.run("run", "and now?", env=environ)
     assert (done.code, done.out) == (0, "I am here.\n")
@@ -108,10 +108,10 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
 async def test_a_conversation_without_a_model_begins_with_the_questions(tmp_path: Path) -> None:
     bench = bare(tmp_path)
     run = await on_terminal(home=bench.home, work=bench.work)
-    at = await run.until("no model is configured")
+    at = await run.until("o model is configured")
     at = await run.until("Where is your model?", at)
     run.type("\n")
-    await run.until("Nothing was written", at)
+    await run.until("Nothing was saved", at)
     assert await run.end() == 2
 
 
@@ -119,7 +119,7 @@ async def test_a_home_that_is_a_file_is_told_before_the_questions(tmp_path: Path
     (tmp_path / "work").mkdir()
     (tmp_path / "home").write_text("no folder")
     run = await on_terminal("setup", home=tmp_path / "home", work=tmp_path / "work", columns=200)
-    await run.until("can't be written; mend its rights, or set PLANCK_HOME")
+    await run.until("Fix its permissions, or set PLANCK_HOME. [write_failed]")
     assert await run.end() == 2
 
 

@@ -46,7 +46,7 @@ async def test_stats_add_up_what_all_sessions_used_and_count_a_fork_s_past_once(
 
 async def test_stats_of_nothing_say_so(tmp_path: Path) -> None:
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("stats")
-    assert (done.code, done.out) == (0, "0 sessions, 0 turns, in all\n")
+    assert (done.code, done.out) == (0, "0 sessions, 0 turns, all time\n")
 
 
 async def test_the_table_of_costs_has_each_agent_s_model_budget_and_rest(tmp_path: Path) -> None:

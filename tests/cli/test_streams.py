@@ -92,7 +92,8 @@ async def test_what_can_t_be_printed_is_said_with_a_kind(tmp_path: Path, name: s
     async with WireServer([chat.text("hello to you")]) as server:
         code, _, err = await redirected(Bench(tmp_path, server.url), to, *PRINTS[name])
     (line,) = [line for line in err.splitlines() if "write_failed" in line]
-    assert (code, line.startswith("planck: write_failed: standard output can't be written: ")) == (1, True)
+    assert (code, line.startswith("error: Cannot write to standard output: ")) == (1, True)
+    assert line.endswith(". [write_failed]")
     assert "(> FILE)" in line
     assert ("planck sessions list" in line) == (name in ("chat", "run", "demo", "json", "stream-json"))
     assert to == "> /dev/full" or server.asked == []
@@ -145,12 +146,12 @@ async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path, command: tu
     await bench.run("sidecar", "new")
     code, _, err = await redirected(bench, "", *command)
     assert (code, err.count("\n")) == (1, 1)
-    assert err.startswith("planck: stdin_error: ")
+    assert (err[:7], err[-14:]) == ("error: ", "[stdin_error]\n")
 
 
 async def test_input_that_can_t_be_read_is_told_before_any_work(tmp_path: Path) -> None:
     code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "0> taken", "run", "hello")
-    assert (code, err.startswith("planck: stdin_error: standard input can't be read: ")) == (2, True)
+    assert (code, err.startswith("error: Cannot read standard input: ")) == (2, True)
 
 
 async def test_an_error_on_a_terminal_is_broken_between_words(tmp_path: Path) -> None:
@@ -159,7 +160,10 @@ async def test_an_error_on_a_terminal_is_broken_between_words(tmp_path: Path) ->
     assert await run.end() == 2
     rows = run.text.replace("\r", "").strip().split("\n")
     assert max(map(len, rows)) < 40
-    assert " ".join(rows).endswith('; did you mean `planck run`? A task is `planck run "..."`')
+    assert " ".join(rows) == (
+        "error: Unknown command: 'rnu'. Did you mean \"planck run\"? "
+        'To give the team a task, run `planck run "..."`. [invalid_args]'
+    )
 
 
 async def test_a_notice_on_a_terminal_is_broken_between_words(tmp_path: Path) -> None:

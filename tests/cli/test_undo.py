@@ -63,7 +63,7 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert (third.code, a.read_text(), b.exists()) == (0, LINES, False)
     nothing = await bench.run("undo")
     assert (nothing.code, nothing.out) == (2, "")
-    assert "nothing to undo" in nothing.err
+    assert "Nothing to undo" in nothing.err
 
 
 async def test_the_users_later_edits_stay(tmp_path: Path) -> None:

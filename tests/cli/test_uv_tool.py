@@ -92,7 +92,7 @@ def stranger() -> Iterator[Stranger]:
 def test_the_demo_runs_in_an_empty_home(stranger: Stranger) -> None:
     done = stranger.run("planck", "demo")
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "Mended." in done.stdout + done.stderr
+    assert "Fixed." in done.stdout + done.stderr
 
 
 def test_update_names_uv(stranger: Stranger) -> None:

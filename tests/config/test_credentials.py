@@ -273,7 +273,7 @@ async def test_the_command_line_signs_in_shows_and_signs_out(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("args", "stdin", "kind", "code"),
     [
-        (("login", "nobody"), b"k", "invalid_args: Unknown provider: nobody.", 2),
+        (("login", "nobody"), b"k", "error: Unknown provider: nobody. ", 2),
         (("login",), b"k", "invalid_args", 2),
         (("login", "anthropic"), b"", "invalid_args", 2),
         (("login", "anthropic"), b"two words\n", "invalid_args", 2),

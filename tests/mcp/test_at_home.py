@@ -308,7 +308,7 @@ async def sign_in(bench: Bench, *, paste: bool) -> int:
         if not paste:
             assert (await browser.get(sent_to)).status_code == 200
     done = await finish(process, f"{sent_to}\n".encode() if paste else b"")
-    assert "signed in" in done.out, (done.out, done.err)
+    assert "Signed in" in done.out, (done.out, done.err)
     return done.code
 
 

@@ -265,7 +265,7 @@ async def test_status_and_check_know_compactors_and_tools_of_the_sidecar(tmp_pat
     assert "    compactor brief" in status.out.splitlines()
     assert "planck__compact" not in status.out
     good = await bench.run("teams", "check", "good", "--trust")
-    assert (good.code, good.out.strip()) == (0, "good: nothing is wrong with it")
+    assert (good.code, good.out.strip()) == (0, "good: OK")
     bad = await bench.run("teams", "check", "bad", "--trust")
     assert bad.code == 1
     assert "orchestrator: unknown compactor 'breif'; did you mean 'brief'?" in bad.out

@@ -38,9 +38,9 @@ async def test_the_demo_team_is_seen_at_work_to_its_end(tmp_path: Path) -> None:
                 (row,) = [row async for row in client.sessions()]
                 assert tab.page.url.endswith(f"#/s/{row['id']}/team")
                 await tab.go(f"#/s/{row['id']}/conversation")
-                await tab.wait_for("document.querySelector('.conversation')?.innerText.includes('Mended.')")
+                await tab.wait_for("document.querySelector('.conversation')?.innerText.includes('Fixed.')")
             text = await tab.find_text()
-            assert "One fails: test_discount_is_in_percent got 190 and expects 180." in text
+            assert "One test fails: test_discount_is_in_percent got 190, expected 180." in text
             await tab.wait_for("document.body.innerText.includes('done')")
             assert await tab.list_problems() == []
     finally:

@@ -91,11 +91,10 @@ def _run_guarded(args: list[str]) -> int:
         return code
     except streams.OutputLost as lost:
         streams.drop_output()
-        return _fail(
-            f"write_failed: standard output can't be written: {lost}; send it to where there is room (> FILE)"
-            + (", and find the session that was at work with: planck sessions list" if _works(args) else ""),
-            1,
-        )
+        text = f"Cannot write to standard output: {lost}. Redirect it to a file with enough space (> FILE)."
+        if _works(args):
+            text += ' Run "planck sessions list" to find the session.'
+        return _fail("write_failed", text, 1)
     except BrokenPipeError:
         streams.drop_output()
         return 1
@@ -119,8 +118,7 @@ def _run_command(args: list[str]) -> int:
     if sys.platform == "win32":
         from planck import UNSUPPORTED
 
-        print(f"planck: {UNSUPPORTED}", file=sys.stderr)
-        return 2
+        return _fail("session_start_failed", UNSUPPORTED)
     if args in (["--version"], ["version"]):
         from planck import __version__
 
@@ -135,13 +133,13 @@ def _run_command(args: list[str]) -> int:
     if name in _commands():
         return _dispatch(name, _complete(name, args[1:]), debug)
     if name in NOT_BUILT[""]:
-        return _fail(f"not_found: `planck {name}` is not built yet; `planck --help` lists what is")
+        return _fail("not_found", f'"planck {name}" is not built yet. Run "planck --help" for the commands.')
     printing = [arg for arg in args if arg in ("-p", "--print")]
     if printing:
         args.remove(printing[0])
         return _dispatch("run", _complete("run", args), debug)
     if refused := _refuse_word(args):
-        return _fail(f"invalid_args: {refused}")
+        return _fail("invalid_args", refused)
     return _dispatch("chat", args, debug)
 
 
@@ -162,22 +160,24 @@ def _help(about: list[str]) -> int:
         return 0
     if about[0] in _commands():
         return _dispatch(about[0], [*about[1:2], "--help"])
-    return _fail(f"invalid_args: no such command: {about[0]!r}; `planck --help` lists what there is")
+    return _fail("invalid_args", f'Unknown command: {about[0]!r}. Run "planck --help" for the list.')
 
 
 def _refuse_word(args: list[str]) -> str:
-    """Why the first word is no beginning of a task; empty: it may be one."""
+    """Why the first word cannot start a task; empty: it can."""
     words = args[: _count_words(args)]
     if not words or " " in words[0]:
         return ""
     word = words[0]
-    task = 'a task is `planck run "..."`'
+    unknown = f"Unknown command: {word!r}."
+    task = 'To give the team a task, run `planck run "..."`.'
     if word in ELSEWHERE:
         here = ELSEWHERE[word]
-        return f"no such command: {word!r}; " + (f"here it is `{here}`" if here else f"there is none; {task}")
+        mark = "`" if '"' in here else '"'
+        return f"{unknown} Use {mark}{here}{mark}." if here else f"{unknown} {task}"
     if near := _find_near(word):
-        return f"no such command: {word!r}; did you mean `planck {near}`? {task[0].upper()}{task[1:]}"
-    return f'put a task in quotes: planck "{" ".join(words)[:200]}"' if len(words) > 1 else ""
+        return f'{unknown} Did you mean "planck {near}"? {task}'
+    return f'{unknown} Put a task in quotes: `planck "{" ".join(words)[:200]}"`.' if len(words) > 1 else ""
 
 
 def _count_words(args: list[str]) -> int:
@@ -209,7 +209,7 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     )
     command.add_options(parser)
     if unbuilt := _find_unbuilt(name, args):
-        message = f"`{parser.prog} {unbuilt}` is not built yet; `{parser.prog} --help` shows what is"
+        message = f'"{parser.prog} {unbuilt}" is not built yet. Run "{parser.prog} --help" for what is.'
         return _refuse(name, args, message)
     try:
         options = parser.parse_args(args)
@@ -229,14 +229,12 @@ def _find_unbuilt(name: str, args: list[str]) -> str:
 
 
 def _refuse(name: str, args: list[str], message: str) -> int:
+    if name != "run":
+        return _fail("invalid_args", message)
+    from planck.cli.work import refuse
     from planck.records.outcome import Err, ErrorKind
 
-    err = Err(ErrorKind.INVALID_ARGS, message)
-    if name != "run":
-        return _fail(str(err))
-    from planck.cli.work import refuse
-
-    return refuse(args, err)
+    return refuse(args, Err(ErrorKind.INVALID_ARGS, message))
 
 
 def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
@@ -261,7 +259,7 @@ def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
             raise
         from planck.cli.errors import exit_code
 
-        return _fail(str(failure.err), exit_code(failure))
+        return _fail(failure.err.kind, failure.err.full_message, exit_code(failure))
     except KeyboardInterrupt:
         return 130
     except (OutputLost, BrokenPipeError):
@@ -269,28 +267,30 @@ def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
     except Exception as failure:
         if debug:
             raise
-        return _fail(f"internal_error: {name_exception(failure)}; --debug shows where", 1)
+        text = f"Unexpected {name_exception(failure).rstrip('.')}. Add --debug to see the traceback."
+        return _fail("internal_error", text, 1)
 
 
 def _usage() -> str:
-    rows = "\n".join(f"  {name:<12}{summary}" for name, summary in _commands().items())
+    rows = "\n".join(f"  {name:<13}{summary}" for name, summary in _commands().items())
     return f"""\
-usage: planck [PROMPT] [OPTIONS]          talk to a team
-       planck run PROMPT [OPTIONS]        one task, one answer (also: planck -p PROMPT)
+usage: planck [PROMPT] [OPTIONS]       start a conversation
+       planck run PROMPT [OPTIONS]     run one task (also: planck -p PROMPT)
        planck COMMAND [OPTIONS]
        planck --version | --help
 
 A runtime for teams of coding agents.
 
+commands:
 {rows}
 
-`planck COMMAND --help` shows a command's options and an example; --debug adds a traceback to an error.
-New here? `planck demo` needs no key and no server."""
+Run "planck COMMAND --help" for a command's options and an example.
+Add --debug to any command to see the traceback of an error.
+New to Planck? Run "planck demo": it needs no key and no server."""
 
 
-def _fail(line: str, code: int = 2) -> int:
-    from planck.cli.streams import complain
-    from planck.records.visible import fit_line
+def _fail(kind: str, message: str, code: int = 2) -> int:
+    from planck.cli.streams import report_error
 
-    complain(fit_line(line))
+    report_error(kind, message)
     return code

@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 MODES = ("read-only", "plan", "ask", "workspace", "full")
 PICK = "?"
 """What `-r` without a name asks for: no session has this name."""
-TRUST = "trust this folder's own files in this run"
+AS_TRUSTED = "Act as if this folder were trusted"
+JSON = "Print JSON"
+MAX_BUDGET = "Maximum cost of this run in USD"
+MAX_STEPS = "Maximum model requests per turn of each agent"
+MODE = "What agents may do without asking"
+TRUST = "Trust this folder's own files for this run"
 
 
 class Mistake(Exception):
@@ -20,21 +25,25 @@ class Mistake(Exception):
 class Parser(argparse.ArgumentParser):
     """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
+    def __init__(self, **settings: "Any") -> None:
+        super().__init__(**settings, add_help=False)
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit")
+
     def error(self, message: str) -> "NoReturn":
-        raise Mistake(f"{_explain(message)}; `{self.prog} --help` shows what there is")
+        raise Mistake(f'{_explain(message).removesuffix(".")}. Run "{self.prog} --help".')
 
 
 def _explain(message: str) -> str:
-    """A word that is none of those there are, with the one that was probably meant; else the same."""
+    """Names the closest choice for an invalid one; returns any other message of argparse as it is."""
     found = re.fullmatch(_CHOICE, message, re.DOTALL)
     if not found:
         return message
-    from planck.records.nearest import did_you_mean
+    from planck.records.nearest import nearest
 
     where, word, choices = found[1], found[2].strip("'"), [one.strip("'") for one in found[3].split(", ")]
-    option = f"{where} takes no" if where.startswith("-") else "there is no"
-    meant = did_you_mean(word, choices)
-    return f"{option} {word!r}{f'{meant} It is' if meant else '; it is'} one of {', '.join(choices)}"
+    what = f"Invalid value for {where}" if where.startswith("-") else "Unknown argument"
+    meant = "".join(f" Did you mean {one!r}?" for one in nearest(word, choices))
+    return f"{what}: {word!r}.{meant} Choose from {', '.join(choices)}"
 
 
 _CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
@@ -63,9 +72,9 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=None,
         metavar="DIR",
-        help="the workspace; default: the git root above the current folder, else the folder",
+        help="Workspace (default: the git root above the current folder, else that folder)",
     )
-    where.add_argument("--here", action="store_true", help="the current folder is the workspace")
+    where.add_argument("--here", action="store_true", help="Use the current folder as the workspace")
 
 
 def add_folders(parser: argparse.ArgumentParser) -> None:
@@ -74,20 +83,18 @@ def add_folders(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="agents may also work in this folder; can be repeated",
+        help="Let agents also work in this folder (repeatable)",
     )
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Adds what decides which session a prompt goes to, and what that session may do."""
-    parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
-    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
+    parser.add_argument("-m", "--model", default="", help="Model alias, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help='Team (see "planck teams list")')
     add_place(parser)
     add_folders(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "-c", "--continue", dest="newest", action="store_true", help="resume the session used last"
-    )
+    which.add_argument("-c", "--continue", dest="newest", action="store_true", help="Resume the last session")
     which.add_argument(
         "-r",
         "--resume",
@@ -96,24 +103,24 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=None,
         metavar="ID|NAME",
-        help="resume this session; without a name, choose one",
+        help="Resume a session; without a name, choose one",
     )
-    parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
-    parser.add_argument("--name", type=given, default=None, help="a name for the new session")
+    parser.add_argument("--fork", action="store_true", help="With -c or -r: continue in a copy")
+    parser.add_argument("--name", type=given, default=None, help="Name of the new session")
     rights = parser.add_mutually_exclusive_group()
-    rights.add_argument("--permission-mode", choices=MODES, default=None)
+    rights.add_argument("--permission-mode", choices=MODES, default=None, help=MODE)
     rights.add_argument(
         "--yolo",
         dest="permission_mode",
         action="store_const",
         const="full",
-        help="the same as --permission-mode full: nothing is asked and nothing is confined",
+        help="Same as --permission-mode full: no questions, no sandbox",
     )
     _add_run_options(parser)
-    parser.add_argument("--max-steps", "--max-turns", type=positive, default=None, metavar="N")
     parser.add_argument(
-        "--max-budget-usd", type=amount, default=None, metavar="X", help="what this run may cost at most"
+        "--max-steps", "--max-turns", type=positive, default=None, metavar="N", help=MAX_STEPS
     )
+    parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X", help=MAX_BUDGET)
     add_shared_options(parser)
     parser.add_argument("--trust", action="store_true", help=TRUST)
 
@@ -121,16 +128,22 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 def add_shared_options(parser: argparse.ArgumentParser) -> None:
     """Adds options of `records/specs.SharedOptions` that `run`, `chat` and `submit` word alike."""
     parser.add_argument(
-        "--max-tokens", type=positive, default=None, metavar="N", help="what it may read and write at most"
+        "--max-tokens",
+        type=positive,
+        default=None,
+        metavar="N",
+        help="Maximum number of tokens, input plus output",
     )
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds options of `records/specs.RunOptions` that say which agent, tools and models a run has."""
-    parser.add_argument("--agent", type=given, default=None, metavar="NAME", help="talk to this agent file")
+    parser.add_argument(
+        "--agent", type=given, default=None, metavar="NAME", help="Name of an agent file to talk to"
+    )
     for flag, other, text in (
-        ("--allowed-tools", "--allowedTools", "run these without a question: edit,Bash(git log:*)"),
-        ("--disallowed-tools", "--disallowedTools", "nobody has these: bash, or runs: Bash(rm:*)"),
+        ("--allowed-tools", "--allowedTools", "Run these without asking: edit,Bash(git log:*)"),
+        ("--disallowed-tools", "--disallowedTools", "Remove tools, or deny matching calls: bash, Bash(rm:*)"),
     ):
         parser.add_argument(
             flag,
@@ -139,7 +152,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
             default=[],
             type=given,
             metavar="L",
-            help=f"{text}; can be repeated",
+            help=f"{text} (repeatable)",
         )
     parser.add_argument(
         "--mcp-config",
@@ -147,38 +160,38 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=given,
         metavar="FILE|JSON",
-        help="MCP servers beside those of the configuration; can be repeated",
+        help="Additional MCP servers (repeatable)",
     )
     parser.add_argument(
         "--system-prompt",
         type=readable,
         default=None,
         metavar="TEXT",
-        help="in the place of what Planck tells its agents",
+        help="Replace Planck's system prompt",
     )
     parser.add_argument(
         "--append-system-prompt",
         type=readable,
         default="",
         metavar="TEXT",
-        help="behind what the agent is told anyway",
+        help="Append text to the system prompt",
     )
-    parser.add_argument("--effort", choices=("low", "medium", "high"), default="", help="how much it thinks")
+    parser.add_argument("--effort", choices=("low", "medium", "high"), default="", help="Reasoning effort")
     parser.add_argument(
         "--fallback-model",
         type=given,
         default=None,
         metavar="MODEL",
-        help="goes on where a model can't answer",
+        help="Model to use when the first one cannot answer",
     )
 
 
-def add_server(parser: argparse.ArgumentParser, *, json: str = "for programs") -> None:
+def add_server(parser: argparse.ArgumentParser, *, json: str = JSON) -> None:
     parser.add_argument(
-        "--server", default="", metavar="URL", help="a `planck serve`; default: PLANCK_SERVER, or this home's"
+        "--server", default="", metavar="URL", help="Server (default: PLANCK_SERVER, or the one running here)"
     )
     parser.add_argument(
-        "--token-file", default="", metavar="FILE", help="has its token; default: PLANCK_TOKEN_FILE"
+        "--token-file", default="", metavar="FILE", help="File with its token (default: PLANCK_TOKEN_FILE)"
     )
     parser.add_argument("--json", action="store_true", help=json)
 
@@ -192,7 +205,7 @@ def readable(text: str) -> str:
 
         from planck.cli.streams import decode_input
 
-        return decode_input(fsencode(text), "an argument")
+        return decode_input(fsencode(text), "An argument")
     return text
 
 
@@ -207,7 +220,7 @@ def positive(text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return value
@@ -233,5 +246,5 @@ def _above_zero(text: str, what: str) -> float:
 
 def port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port. Use a number from 0 to 65535")
     return int(text)

@@ -18,7 +18,7 @@ def find_place(options: argparse.Namespace) -> str | None:
         return "."
     named: str | None = options.directory
     if named is not None and not os.path.isdir(named):
-        raise UsageError(ErrorKind.NOT_FOUND, f"{named!r} is no directory; -C takes the workspace")
+        raise UsageError(ErrorKind.NOT_FOUND, f"Folder not found: {named!r}. Pass an existing folder to -C.")
     return named
 
 

@@ -36,7 +36,7 @@ async def find_session(client: headless.Client, id_or_name: str) -> str:
     if len(ids) > 1:
         raise UsageError(
             ErrorKind.NOT_UNIQUE,
-            f"Several sessions are named {id_or_name!r}. Name one by its id: {', '.join(ids)}",
+            f"Several sessions are named {id_or_name!r}. Use one of these ids: {', '.join(ids)}.",
             {"candidates": ids},
         )
     return ids[0]

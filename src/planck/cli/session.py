@@ -64,16 +64,21 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     resumed = options.resume
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
-            ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"
+            ErrorKind.INVALID_ARGS,
+            "--no-session cannot be used with -c or -r: a resumed session is saved. Remove one of them.",
         )
     if options.fork and not resumed:
-        raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
+        raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy. Add -c or -r ID|NAME.")
     if resumed and (options.team or options.agent or (options.name and not options.fork)):
         raise UsageError(
-            ErrorKind.INVALID_ARGS, "--team, --agent and --name are for a new session, without -c and -r"
+            ErrorKind.INVALID_ARGS,
+            "--team, --agent and --name apply to a new session only. Remove them, or remove -c or -r.",
         )
     if options.team and options.agent:
-        raise UsageError(ErrorKind.INVALID_ARGS, "--team has an orchestrator of its own; leave out --agent")
+        raise UsageError(
+            ErrorKind.INVALID_ARGS,
+            "--team cannot be used with --agent: a team has its own orchestrator. Remove one of them.",
+        )
     if options.fork:
         if options.model:
             await planck_.model(options.model)  # a mistake is told before there is a copy
@@ -81,7 +86,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     if resumed:
         session = await planck_.resume(resumed, settings=read_options(options))
         for folder in session.left_out:
-            text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
+            text = f"The last run of this session used --add-dir {folder}. Pass it again to keep it."
             complain(make_plain(text))
         return session
     stored = not getattr(options, "no_session", False)
@@ -111,7 +116,7 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
             within = planck_.workspace if command.scope == "project" else None
             expanded = command.expand((found[2] or "").strip())
             if "!`" in command.text:
-                complain(f"{said.split()[0]} has !`...` in it, which is not run here")
+                complain(f"{said.split()[0]} contains !`...`, which is not run here.")
             prompt = prompt.replace(said, expanded, 1)
             said = expanded
         elif _is_servers(planck_, found[1]):
@@ -120,8 +125,8 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
         elif not os.path.lexists(said.split()[0]):
             raise UsageError(
                 ErrorKind.NOT_FOUND,
-                f"no command {said.split()[0]!r}; they are files: .planck/commands/{found[1]}.md (a task "
-                "that begins with `/` has a space before it)",
+                f"Command not found: {said.split()[0]!r}. Create .planck/commands/{found[1]}.md, "
+                "or start the prompt with a space to send it as text.",
             )
     if not options.image and "@" not in said and not _names_image(said):
         return prompt
@@ -195,12 +200,12 @@ class Watch:
 
 WAYS_TO_A_MODEL = """\
 Ways to get a model:
-  local  start Ollama or llama.cpp: at its usual port it is found
-         another server goes into ~/.planck/config.json:
-           {"providers": {"local": {"type": "openai",
-             "base_url": "http://localhost:8080"}}}
-         then: planck run -m local/NAME "..."
-  cloud  export ANTHROPIC_API_KEY=...  or OPENAI_API_KEY, GEMINI_API_KEY
-         is enough; `planck models list` names the models
-  ask    planck setup: a few questions, tried before they are kept
-  none   planck demo: a team at work, offline, in a few seconds"""
+  guided  planck setup asks a few questions, tests the model and saves it
+  cloud   export ANTHROPIC_API_KEY=...  (or OPENAI_API_KEY, GEMINI_API_KEY)
+          "planck models list" lists the models
+  local   start Ollama or llama.cpp: Planck finds it on its default port
+          for another server, add to ~/.planck/config.json:
+            {"providers": {"local": {"type": "openai",
+              "base_url": "http://localhost:8080"}}}
+          then run: planck run -m local/NAME "..."
+  none    planck demo shows a team at work, offline, in a few seconds"""

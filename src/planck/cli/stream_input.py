@@ -63,7 +63,7 @@ class StreamInput:
         except PlanckError as failure:
             self._hand_on(failure)
         except (OSError, ValueError) as failure:
-            text = f"standard input can't be read: {failure}; send one JSON object a line"
+            text = f"Cannot read standard input: {failure}. Send one JSON object per line."
             self._hand_on(UsageError(ErrorKind.STDIN_ERROR, text))
 
     def _hand_on(self, found: UserMessage | PlanckError | str | None) -> None:
@@ -82,25 +82,25 @@ def _read_line(line: str, number: int) -> UserMessage | str:
     try:
         found = codec.decode(line)
     except codec.DecodeError as problem:
-        raise _refuse(number, f"is no JSON: {problem}") from None
+        raise _refuse(number, f"is not valid JSON: {problem}") from None
     if not isinstance(found, dict):
-        raise _refuse(number, "is no object")
+        raise _refuse(number, "is not a JSON object")
     request = found.get("request")
     control = request.get("subtype") if isinstance(request, dict) else None
     if found.get("type") == "interrupt" or control == "interrupt":
         return "interrupt"
     if found.get("type") not in ("user", "prompt"):
-        raise _refuse(number, f"has type {found.get('type')!r}; known are `user` and `interrupt`")
+        raise _refuse(number, f"has the unknown type {found.get('type')!r} (known: `user`, `interrupt`)")
     inner = found.get("message")
     content = inner.get("content") if isinstance(inner, dict) else found.get("text")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(parts, list) or not parts:
-        raise _refuse(number, "has no `message.content`, which is a text or a list of parts")
+        raise _refuse(number, "has no `message.content` (text, or a list of parts)")
     read = [_read_part(part, number) for part in parts]
     text = "\n".join(part.text for part in read if isinstance(part, Text))
     images = [part for part in read if isinstance(part, Image)]
     if not text.strip() and not images:
-        raise _refuse(number, "says nothing")
+        raise _refuse(number, "has no text and no image")
     return UserMessage((Text(text), *images))
 
 
@@ -112,11 +112,11 @@ def _read_part(part: Any, number: int) -> Text | Image:
             image = image_from_base64(data)
             if image is not None:
                 return image
-            raise _refuse(number, "has an image that is none (png, jpeg, gif or webp, in base64)")
-    raise _refuse(number, "has a part that is no `text` and no `image` in base64")
+            raise _refuse(number, "has an invalid image (supported: base64 of png, jpeg, gif or webp)")
+    raise _refuse(number, "has a part that is neither `text` nor a base64 `image`")
 
 
 def _refuse(number: int, why: str) -> UsageError:
     return UsageError(
-        ErrorKind.INVALID_ARGS, f"line {number} of standard input {why}; see `planck run --help`"
+        ErrorKind.INVALID_ARGS, f'Line {number} of standard input {why}. Run "planck run --help".'
     )

@@ -16,7 +16,7 @@ import planck
 from planck.cli.errors import UsageError, exit_code
 from planck.cli.place import name_place
 from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, make_input, open_planck, open_session
-from planck.cli.streams import complain, decode_input
+from planck.cli.streams import complain, decode_input, format_sentence, report_error
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
@@ -47,7 +47,7 @@ def _check_output(options: argparse.Namespace) -> None:
         try:
             options.target = OutputFile(options.output)
         except PlanckError as failure:
-            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
+            raise UsageError(failure.err.kind, f"-o: {failure.err.message}") from None
 
 
 def _check_target(options: argparse.Namespace, project: "Project") -> None:
@@ -60,7 +60,7 @@ def _check_target(options: argparse.Namespace, project: "Project") -> None:
         try:
             options.target.check(project.open_root())
         except PlanckError as failure:
-            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
+            raise UsageError(failure.err.kind, f"-o: {failure.err.message}") from None
 
 
 def _write_output(options: argparse.Namespace, result: "RunResult") -> None:
@@ -72,7 +72,7 @@ def _write_output(options: argparse.Namespace, result: "RunResult") -> None:
     try:
         options.target.write(text.encode("utf-8", "replace"))
     except PlanckError as failure:
-        print(f"planck: {failure.err.kind}: -o {make_plain(failure.err.message)}", file=sys.stderr)
+        report_error(failure.err.kind, f"-o: {failure.err.message}")
 
 
 class Work:
@@ -100,7 +100,9 @@ class Work:
         except PlanckError as failure:
             problem = failure
         if result is None:
-            raise problem or UsageError(ErrorKind.NO_PROMPT, "no message on standard input; send one a line")
+            raise problem or UsageError(
+                ErrorKind.NO_PROMPT, "No message on standard input. Send one per line."
+            )
         whole = self.session.result(after, took) if not self.session.closed else result
         done = msgspec.structs.replace(
             whole, status=result.status, text=result.text, exit_code=result.exit_code
@@ -149,7 +151,7 @@ def run_once(options: argparse.Namespace) -> int:
     except PlanckError as failure:
         return _report_unbegun(options, make_failure(failure.err, exit_code(failure)))
     except _Stopped as stopped:
-        err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
+        err = Err(ErrorKind.INTERRUPTED, "A signal stopped the command before the run began. Start it again.")
         return _report_unbegun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
 
@@ -203,12 +205,12 @@ def _prompt(options: argparse.Namespace) -> str:
     try:
         raw = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
     except (OSError, ValueError) as failure:
-        text = f"standard input can't be read: {failure}; pass the prompt as an argument"
+        text = f"Cannot read standard input: {failure}. Pass the prompt as an argument."
         raise UsageError(ErrorKind.STDIN_ERROR, text) from None
     piped = decode_input(raw)
     parts = [part for part in (options.prompt or "", piped.strip("\r\n")) if part.strip()]
     if not parts and not options.newest and not options.resume:
-        raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')
+        raise UsageError(ErrorKind.NO_PROMPT, 'No prompt. Pass one: `planck run "..."`.')
     return "\n\n".join(parts)
 
 
@@ -261,7 +263,7 @@ def _open_reporter(session: OpenSession) -> "Reporter":
 def _tell_retry(event: SessionEvent) -> None:
     """Says on standard error why an answer takes longer, where nothing else would tell."""
     if event.type == "status" and (data := event.data)["component"] == "model" and data["state"] in _RETRIES:
-        print(f"planck: model {data['state']}: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+        print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
 
 
 _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
@@ -296,8 +298,8 @@ def _check_interrupted(planck_: Planck, resumed: str) -> None:
     if info.state in ("done", "failed"):
         raise UsageError(
             ErrorKind.NO_PROMPT,
-            f"no prompt, and nothing of {info.name} was interrupted (it is {info.state}); "
-            f'say what to do: planck run -r {info.name} "..."',
+            f"No prompt, and {info.name} has nothing to resume (it is {info.state}). "
+            f'Pass a prompt: `planck run -r {info.name} "..."`.',
         )
 
 
@@ -372,37 +374,45 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case _ if result.text and not answered:
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
-    for line in _list_complaints(result, told=answered or options.output_format != "text"):
-        complain(line)
+    _tell_problems(result, told=answered or options.output_format != "text")
     if any(error["details"].get("no_model") for error in result.errors):
         print(WAYS_TO_A_MODEL, file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         cut_off = result.status in (TurnStatus.INTERRUPTED, TurnStatus.TIMED_OUT)
-        more = "" if cut_off else ' "..."'  # there is nothing to go on with but what the user says next
+        more = "" if cut_off else ' "..."'  # nothing was interrupted: resuming takes a prompt
         name = result.session_name
-        complain(f"session {name}; go on with: planck run -r {name}{more}")
+        complain(f"Session {name} saved. Resume with: planck run -r {name}{more}")
     return result.exit_code
 
 
-def _list_complaints(result: RunResult, *, told: bool = False) -> list[str]:
-    """Returns what went wrong, each with its kind and what to do next.
+def _tell_problems(result: RunResult, *, told: bool) -> None:
+    """Prints the error that ended the run, and what was denied in it.
 
     `told`: what was denied in a run that went well is on the screen, or in the result.
     """
-    last = [
-        fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+    errors = [
+        (error["kind"], Err(error["kind"], error["message"], error["details"]).full_message)
+        for error in result.errors[-1:]
     ]
-    denials = [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
+    denials = [denial["reason"] for denial in result.denials]
     match result.exit_code:
         case Exit.DONE:
-            return [] if told else denials
+            errors, denials = [], [] if told else denials
         case Exit.TIMEOUT:
-            return ["timeout: the time was up before the answer; `planck run -c` goes on with it"]
+            text = 'The run timed out before the answer was complete. Run "planck run -c" to resume it.'
+            errors, denials = [(ErrorKind.TIMEOUT, text)], []
         case Exit.SIGINT | Exit.SIGTERM if result.session_id:
-            return ["interrupted: a signal ended the turn; go on with `planck run -c`"]
+            text = 'A signal interrupted the turn. Run "planck run -c" to resume it.'
+            errors, denials = [(ErrorKind.INTERRUPTED, text)], []
         case Exit.NO_TEXT:
-            return ['invalid_response: the model ended without a text; ask again: planck run -c "..."']
-    return last + denials
+            text = 'The model ended without any text. Ask again with `planck run -c "..."`.'
+            errors, denials = [(ErrorKind.INVALID_RESPONSE, text)], []
+        case Exit.DENIED if not errors:
+            errors, denials = [(ErrorKind.PERMISSION_DENIED, reason) for reason in denials], []
+    for kind, message in errors:
+        report_error(kind, message)
+    for reason in denials:
+        complain(f"{format_sentence(reason)} [permission_denied]")
 
 
 def _write(line: bytes) -> None:

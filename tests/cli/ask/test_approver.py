@@ -134,7 +134,7 @@ async def test_trust_is_typed_too(tmp_path: Path) -> None:
     )
     for typed, said in (("\x1b[200~yes\x1b[201~\n", "not trusted"), ("yes\n", "trusted, until")):
         run_ = await on_terminal("permissions", "trust", home=bench.home, work=bench.work)
-        at = await run_.until("trust it? type yes: ")
+        at = await run_.until("Trust this folder? Type yes: ")
         run_.type(typed)
         await run_.until(said, at)
         await run_.end()
@@ -313,7 +313,7 @@ async def test_a_signal_at_a_run_s_question_ends_the_run_and_gives_the_terminal_
         run_ = await run_by_keys(bench)
         at = await run_.until(KEYS)
         run_.process.send_signal(number)
-        at = await run_.until("go on with: planck run -r", at)
+        at = await run_.until("Resume with: planck run -r", at)
         assert await run_.end() == code
     assert not (bench.work / "ran").exists()
     assert run_.text.count("\x1b[?2004h") == run_.text.count("\x1b[?2004l")

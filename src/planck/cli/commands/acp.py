@@ -5,13 +5,13 @@ from importlib import import_module
 
 from planck.cli.parser import MODES
 
-EXAMPLE = "planck acp --permission-mode workspace    (started by an editor: docs/guides/editors.md)"
+EXAMPLE = "planck acp --permission-mode workspace    (run by an editor: docs/guides/editors.md)"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", default="", help="of new sessions; an alias, or PROVIDER/MODEL")
-    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="of new sessions")
-    parser.add_argument("--permission-mode", choices=MODES, default=None, help="of new sessions")
+    parser.add_argument("-m", "--model", default="", help="Model of new sessions: alias, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="Team of new sessions")
+    parser.add_argument("--permission-mode", choices=MODES, default=None, help="Mode of new sessions")
 
 
 async def run(options: argparse.Namespace) -> int:

@@ -16,18 +16,19 @@ from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck answer calm-fox --question 3dcfe768a4494c18 --allow"
+_SCOPE = "Allow once (default), for this session, or always (rule)"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=given, metavar="ID", help="a session's id or name")
+    parser.add_argument("id", type=given, metavar="ID", help="Session id or name")
     parser.add_argument(
-        "--question", default="", metavar="ID", help="the question's id, as shown; required with --allow"
+        "--question", default="", metavar="ID", help="Approval id, as shown; required with --allow"
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--allow", action="store_true", help="yes")
-    how.add_argument("--deny", action="store_true", help="no")
-    parser.add_argument("--scope", choices=("once", "session", "rule"), default="once")
-    parser.add_argument("--reason", default="", help="with --deny: what the agent is told")
+    how.add_argument("--allow", action="store_true", help="Approve the call")
+    how.add_argument("--deny", action="store_true", help="Deny the call")
+    parser.add_argument("--scope", choices=("once", "session", "rule"), default="once", help=_SCOPE)
+    parser.add_argument("--reason", default="", help="With --deny: reason that the agent reads")
     add_server(parser)
 
 
@@ -48,12 +49,12 @@ def _choose(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> dic
     question, id = options.question, options.id
     wanted = [one for one in open_ones if question in ("", one["id"])]
     if not wanted:
-        what = f"the question {question!r} no longer waits" if question else "nothing waits for an answer"
-        raise UsageError(ErrorKind.NOT_FOUND, f"{what} in {id!r}; run `planck answer {id}` to see what does")
+        what = f"Approval {question!r} is no longer pending" if question else "No approvals are pending"
+        raise UsageError(ErrorKind.NOT_FOUND, f'{what} in {id!r}. Run "planck answer {id}" for the list.')
     if len(wanted) > 1 or (options.allow and not question):
         kind = ErrorKind.NOT_UNIQUE if len(wanted) > 1 else ErrorKind.INVALID_ARGS
-        how = f"run `planck answer {id}` to see what waits, then add --question and the id that it shows"
-        raise UsageError(kind, f"say which question is answered; {how}")
+        how = f'Run "planck answer {id}", then add --question with the id it shows.'
+        raise UsageError(kind, f"Specify which approval to answer. {how}")
     return wanted[0]
 
 
@@ -62,22 +63,22 @@ def _show(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> int:
         print_json(open_ones)
         return 0
     if not open_ones:
-        print("nothing waits for an answer")
+        print("No pending approvals.")
         return 0
     for one in open_ones:
-        _print_field(f"{one['id']}  ", f"{one['agent']} asks for {one['tool']}")
+        _print_field(f"{one['id']}  ", f"{one['agent']} asks to use {one['tool']}")
         # First, and before anything that an agent wrote: a long call must not push it off the screen.
-        _print_field("    adds: ", one["adds"])
+        _print_field("    effect: ", one["adds"])
         _print_field("    why: ", one["reason"])
         if one.get("rule"):
             _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
         _print_text("    call:", one["text"])
         _print_text("    preview:", one.get("preview", ""))
         if hidden := one.get("hidden_lines", 0):
-            _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is whole")
+            _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is complete")
     id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
     command = f"planck answer {fit_line(options.id)} --question {id}"
-    print(f"answer with: {command} --allow, or --deny --reason TEXT")
+    print(f"Answer with: {command} --allow, or --deny --reason TEXT")
     return 0
 
 

@@ -19,10 +19,12 @@ EXAMPLE = "planck auth login anthropic"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("login", "logout", "status"))
-    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
-    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
-    add_shared(parser, json="status: for programs")
+    parser.add_argument("action", choices=("login", "logout", "status"), help="What to do")
+    parser.add_argument("provider", nargs="?", default="", help="Provider of your configuration, or a vendor")
+    parser.add_argument(
+        "--device", action="store_true", help="login: Sign in with a browser and a device code"
+    )
+    add_shared(parser, json="status: Print JSON")
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -31,11 +33,12 @@ async def run(options: argparse.Namespace) -> int:
             return _status(planck.auth.status(), options.json)
         if not options.provider:
             raise UsageError(
-                ErrorKind.INVALID_ARGS, f"name a provider, as in `planck auth {options.action} anthropic`"
+                ErrorKind.INVALID_ARGS,
+                f'Missing provider. Example: "planck auth {options.action} anthropic".',
             )
         if options.action == "logout":
             known = planck.auth.forget(options.provider)
-            what = "Forgot" if known else "Nothing was stored for"
+            what = "Removed the key of" if known else "No key is stored for"
             print(f"{what} {make_plain(options.provider)}.", file=sys.stderr)
             return 0
         return await _login(planck.auth, options.provider, options.device)
@@ -51,7 +54,7 @@ async def _login(auth: headless.Auth, provider: str, device: bool) -> int:
 
 
 def _show(address: str, code: str) -> None:
-    print(f"Open {make_plain(address)}\nand confirm the code {make_plain(code)}", file=sys.stderr)
+    print(f"Open {make_plain(address)}\nand enter the code {make_plain(code)}", file=sys.stderr)
 
 
 def _read_key(provider: str) -> str:

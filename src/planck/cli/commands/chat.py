@@ -10,7 +10,7 @@ EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", type=readable, default="", help="the first thing to say")
+    parser.add_argument("prompt", nargs="?", type=readable, default="", help="First message")
     add_session(parser)
 
 
@@ -25,11 +25,12 @@ def run(options: argparse.Namespace) -> int:
         if not failure.err.details.get("no_model"):
             raise
         from planck.cli.session import WAYS_TO_A_MODEL
+        from planck.cli.streams import format_error
         from planck.cli.tell.terminal import Terminal
         from planck.headless import Exit
 
         terminal = Terminal()
-        terminal.line(f"planck: {failure.err}", wrap=True)
+        terminal.line(format_error(failure.err.kind, failure.err.full_message), wrap=True)
     if not sys.stdin.isatty() or not terminal.err.isatty():
         terminal.line(WAYS_TO_A_MODEL, wrap=True)
         return Exit.USAGE

@@ -9,7 +9,7 @@ import sys
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import add_shared
+from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
 from planck.records.outcome import ErrorKind
@@ -22,11 +22,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("show", "explain", "set"),
-        help="the values, or where they come from, or change yours",
+        help="Show values, explain where they come from, or set yours",
     )
-    parser.add_argument("key", nargs="?", default="", help="this key only, e.g. permissions.mode")
-    parser.add_argument("value", nargs="?", default=None, help="set: a word, or JSON")
-    add_shared(parser, trust="as if this folder were trusted", json="for programs")
+    parser.add_argument("key", nargs="?", default="", help="Configuration key, for example permissions.mode")
+    parser.add_argument("value", nargs="?", default=None, help="set: New value, plain text or JSON")
+    add_shared(parser, trust=AS_TRUSTED, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,10 +49,10 @@ def run(options: argparse.Namespace) -> int:
 def _set(options: argparse.Namespace) -> int:
     if not options.key or options.value is None:
         raise UsageError(
-            ErrorKind.INVALID_ARGS, "name a key and a value, as in `planck config set default_model sonnet`"
+            ErrorKind.INVALID_ARGS, 'Missing key or value. Example: "planck config set default_model sonnet".'
         )
     path = headless.set_user_value(open_project(options).home, options.key, options.value)
-    print(f"{make_plain(options.key)} is set in {make_plain(str(path))}.", file=sys.stderr)
+    print(f"Set {make_plain(options.key)} in {make_plain(str(path))}.", file=sys.stderr)
     return 0
 
 
@@ -60,5 +60,5 @@ def _lines(origin: headless.Origin) -> str:
     value = json.dumps(origin.value, ensure_ascii=False)
     lines = [f"{origin.key} = {value}", f"    from {origin.source}: {origin.description}"]
     if origin.overruled:
-        lines.append(f"    over {', '.join(reversed(origin.overruled))}")
+        lines.append(f"    overrides {', '.join(reversed(origin.overruled))}")
     return "\n".join(lines)

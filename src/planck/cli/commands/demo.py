@@ -14,8 +14,10 @@ EXAMPLE = "planck demo --web"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--web", action="store_true", help="slowly, and in the page, until Ctrl+C")
-    parser.add_argument("--json", action="store_true", help="with --web: print where it is, open no browser")
+    parser.add_argument("--web", action="store_true", help="Play it slowly in the web page, until Ctrl+C")
+    parser.add_argument(
+        "--json", action="store_true", help="With --web: print the address as JSON, open no browser"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,9 +38,7 @@ def _show(options: argparse.Namespace) -> int:
         Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True
     )
     settings = frontend.ServerConfig(port=0, opening=("demo", task))
-    title = (
-        f"A team mends {planck.workspace} with an offline model that follows a script; Ctrl+C ends it.\nIt is"
-    )
+    title = f"A team fixes {planck.workspace} with a scripted offline model. Press Ctrl+C to stop.\nServing"
     announce = Announcement(title=title, as_json=options.json, in_browser=not options.json)
     try:
         return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
@@ -56,9 +56,9 @@ async def _demo() -> int:
     terminal = Terminal(err=sys.stdout)
     planck, task = headless.open_demo(folder)
     async with planck:
-        terminal.line(f"A small project with a failing test, in {planck.workspace}", wrap=True)
+        terminal.line(f"A small project with a failing test: {planck.workspace}", wrap=True)
         terminal.line(
-            "The model is offline and follows a script; the team, its tools and its log are real.\n"
+            "The model is offline and scripted. The team, its tools and its log are real.\n", wrap=True
         )
         session = await planck.start(name="demo")
         terminal.line(f"you: {task}\n", "bold", wrap=True)
@@ -73,7 +73,7 @@ async def _demo() -> int:
         if failure := await headless.find_failure(session):
             raise PlanckError(
                 ErrorKind.COMMAND_FAILED,
-                f"the demo's team did not do its work: {failure}; `planck doctor` says what is missing here",
+                f'The demo failed: {failure}. Run "planck doctor" to find out what is missing.',
             )
         terminal.line(_next(planck.home), wrap=True)
     return result.exit_code
@@ -81,9 +81,9 @@ async def _demo() -> int:
 
 def _next(home: Path) -> str:
     return f"""
-The session is a file in {home / "sessions"}; look at it:
+The session is saved in {home / "sessions"}. List it:
   PLANCK_HOME={home} planck sessions list --all
-The team is {home / "teams/demo/TEAM.json"}; make one of your own:
+The team is defined in {home / "teams/demo/TEAM.json"}. Create your own:
   planck teams new mine -m PROVIDER/MODEL
-With a model of yours, in a project of yours:
-  planck run "the tests fail; find out why and mend it" -m PROVIDER/MODEL"""
+Run a task in your own project, with your own model:
+  planck run "the tests fail; find out why and fix it" -m PROVIDER/MODEL"""

@@ -6,7 +6,7 @@ import argparse
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import add_shared
+from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
 from planck.records.visible import make_plain
 
@@ -17,7 +17,7 @@ EXAMPLE = "planck doctor --json"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_shared(parser, trust="as if this folder were trusted", json="for programs")
+    add_shared(parser, trust=AS_TRUSTED, json=JSON)
 
 
 async def run(options: argparse.Namespace) -> int:

@@ -6,16 +6,17 @@ import argparse
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import add_shared
+from planck.cli.parser import JSON, add_shared
 from planck.cli.place import open_project, say_place
+from planck.cli.streams import format_sentence
 from planck.records.visible import make_plain
 
 EXAMPLE = "planck init"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, only say what there is")
-    add_shared(parser, json="for programs")
+    parser.add_argument("--dry-run", action="store_true", help="Report only, write nothing")
+    add_shared(parser, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,11 +28,12 @@ def run(options: argparse.Namespace) -> int:
         print_json({"written": str(written) if written else None, "files": found})
         return 0
     if written:
-        print(make_plain(f"wrote {written}; read it, and say in it what an agent must know"))
+        print(make_plain(f"Wrote {written}. Edit it: add what an agent must know."))
     elif (project.workspace / "AGENTS.md").exists():
-        print(make_plain(f"{project.workspace / 'AGENTS.md'} is there already: it stays as it is"))
+        print(make_plain(f"{project.workspace / 'AGENTS.md'} already exists and is unchanged."))
     for row in found:
-        print(make_plain(f"{'taken ' if row.taken else 'not   '} {row.path}: {row.what}; {row.why}"))
+        used = "used    " if row.taken else "not used"
+        print(make_plain(f"{used}  {row.path}: {row.what}. {format_sentence(row.why)}"))
     if not found:
-        print("No files of other agents here.")
+        print("No files of other agents found.")
     return 0

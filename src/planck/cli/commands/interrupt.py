@@ -12,8 +12,8 @@ EXAMPLE = "planck interrupt calm-fox"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=given, metavar="ID", help="a session's id or name")
-    parser.add_argument("--agent", default="", help="only this one")
+    parser.add_argument("id", type=given, metavar="ID", help="Session id or name")
+    parser.add_argument("--agent", default="", help="Interrupt only this agent")
     add_server(parser)
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import MODES, TRUST, Parser, add_shared, port, subcommand
+from planck.cli.parser import JSON, MODE, MODES, TRUST, Parser, add_shared, port, subcommand
 from planck.cli.place import open_project, say_place
 from planck.cli.streams import complain
 from planck.records.outcome import ErrorKind
@@ -26,41 +26,50 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="list|add|remove|test|login|logout|serve",
         parser_class=_BeforeDashes,
     )
-    listing = subcommand(commands, "list", "the servers that a session here would start", "planck mcp list")
-    adding = subcommand(commands, "add", "add one to your configuration", EXAMPLE)
+    listing = subcommand(
+        commands, "list", "List the servers that a session here would start", "planck mcp list"
+    )
+    adding = subcommand(commands, "add", "Add a server to your configuration", EXAMPLE)
     adding.add_argument("name", metavar="NAME")
     adding.usage = "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME URL [--header NAME=VALUE]"
-    adding.add_argument("words", nargs="*", metavar="URL", help="the same as --url")
-    adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
-    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
-    adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
-    removing = subcommand(commands, "remove", "take one out of your configuration", "planck mcp remove time")
+    adding.add_argument("words", nargs="*", metavar="URL", help="Same as --url")
+    adding.add_argument("--url", default="", help="Streamable HTTP address, instead of a command")
+    for option, what in (("--env", "Environment variable"), ("--header", "HTTP header")):
+        text = f"{what} for the server (repeatable)"
+        adding.add_argument(option, action="append", default=[], metavar="NAME=VALUE", help=text)
+    removing = subcommand(
+        commands, "remove", "Remove a server from your configuration", "planck mcp remove time"
+    )
     removing.add_argument("name", metavar="NAME")
-    testing = subcommand(commands, "test", "start, list the tools, stop; all or one", "planck mcp test time")
+    testing = subcommand(
+        commands, "test", "Start one or all servers, list their tools, stop", "planck mcp test time"
+    )
     testing.add_argument("name", nargs="?", default="", metavar="NAME")
     entering = subcommand(
-        commands, "login", "sign in to a server in a browser, here or elsewhere", "planck mcp login docs"
+        commands, "login", "Sign in to a server in a browser, here or elsewhere", "planck mcp login docs"
     )
-    leaving = subcommand(commands, "logout", "forget what you signed in with", "planck mcp logout docs")
+    leaving = subcommand(commands, "logout", "Sign out of a server", "planck mcp logout docs")
     for command in (entering, leaving):
         command.add_argument("name", metavar="NAME")
         add_shared(command, trust=TRUST)
     serving = subcommand(
         commands,
         "serve",
-        "offer the tools of a workspace to another agent",
+        "Serve the tools of a workspace to another agent",
         "planck mcp serve -C ~/project --permission-mode workspace",
     )
-    serving.add_argument("--permission-mode", choices=MODES, default=None)
+    serving.add_argument("--permission-mode", choices=MODES, default=None, help=MODE)
     add_address(serving)
     for command in (listing, testing):
-        add_shared(command, trust=TRUST, json="for programs")
+        add_shared(command, trust=TRUST, json=JSON)
     add_shared(serving, trust=TRUST)
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--http", type=port, metavar="PORT", help="on this machine; 0: a free one")
-    parser.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+    parser.add_argument(
+        "--http", type=port, metavar="PORT", help="Serve over HTTP on this machine (0: any free port)"
+    )
+    parser.add_argument("--token", default="", help="With --http: token (default: a new one, on stderr)")
 
 
 class _BeforeDashes(Parser):
@@ -82,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
             return _add(options)
         case "remove":
             file = headless.remove_server(headless.Project().home, options.name)
-            print(f"removed {options.name!r} from {file}")
+            print(f"Removed {options.name!r} from {file}.")
             return 0
         case "test":
             return _test(open_with_notices(options), options)
@@ -111,7 +120,7 @@ def _list(planck: headless.Planck, as_json: bool) -> int:
         how = fit_line(str(row.get("how") or row.get("problem")), 100)
         print(make_plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
     if not rows:
-        print(f"No MCP servers. Add one: {EXAMPLE}")
+        print(f"No MCP servers. Add one with: {EXAMPLE}")
     return 0
 
 
@@ -123,8 +132,8 @@ def _add(options: argparse.Namespace) -> int:
         case [address] if address.startswith(("http://", "https://")) and not (command or url):
             url = address
         case words:
-            behind = f"planck mcp add {options.name} -- {shlex.join([*words, *command])}"
-            raise UsageError(ErrorKind.INVALID_ARGS, f"a server's command stands behind `--`: {behind}")
+            right = f"planck mcp add {options.name} -- {shlex.join([*words, *command])}"
+            raise UsageError(ErrorKind.INVALID_ARGS, f"Put the server's command after --. Run `{right}`.")
     entry = {
         "command": command[0] if command else "",
         "args": command[1:],
@@ -134,11 +143,11 @@ def _add(options: argparse.Namespace) -> int:
     }
     project = headless.Project()
     file = headless.add_server(project.home, options.name, entry, project.environ)
-    print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
+    print(f"Added {options.name!r} to {file}. Test it with: planck mcp test {options.name}")
     for word in command[1:]:
         if not os.path.isabs(word) and os.path.isfile(word):
-            where = f"{str(project.home)!r}, where your own servers start"
-            complain(f"{word!r} is looked for in {where}; its whole path is {os.path.abspath(word)!r}")
+            where = f"Your servers start in {str(project.home)!r}, where {word!r} may not exist."
+            complain(f"{where} Use the full path {os.path.abspath(word)!r}.")
     return 0
 
 
@@ -147,7 +156,7 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise UsageError(ErrorKind.INVALID_ARGS, f"{option} {text!r} must be NAME=VALUE")
+            raise UsageError(ErrorKind.INVALID_ARGS, f"Invalid {option}: {text!r}. Use NAME=VALUE.")
         pairs[name] = value
     return pairs
 
@@ -157,7 +166,9 @@ def _test(planck: headless.Planck, options: argparse.Namespace) -> int:
 
     reports = asyncio.run(try_peers(planck, "mcp", options.name))
     if options.name and not reports:
-        raise UsageError(ErrorKind.NOT_FOUND, f"no MCP server {options.name!r}; `planck mcp list` shows them")
+        raise UsageError(
+            ErrorKind.NOT_FOUND, f'MCP server not found: {options.name!r}. Run "planck mcp list".'
+        )
     return show_reports(reports, options.json)
 
 
@@ -169,16 +180,16 @@ def _login(planck: headless.Planck, name: str) -> int:
     from planck.headless import sign_in  # loads the SDK
 
     asyncio.run(sign_in(name, tokens, BrowserSignIn()))
-    print(f"signed in to {name!r}; try it: planck mcp test {name}")
+    print(f"Signed in to {name!r}. Test it with: planck mcp test {name}")
     return 0
 
 
 def _logout(planck: headless.Planck, name: str) -> int:
     if not headless.find_tokens(planck.project, planck.peers.plan, name).forget():
         raise UsageError(
-            ErrorKind.NOT_FOUND, f"nobody is signed in to {name!r}; `planck mcp list` shows servers"
+            ErrorKind.NOT_FOUND, f'Not signed in to {name!r}. Run "planck mcp list" for the servers.'
         )
-    print(f"signed out of {name!r}")
+    print(f"Signed out of {name!r}.")
     return 0
 
 
@@ -204,7 +215,7 @@ def show_reports(reports: list[headless.PeerReport], as_json: bool) -> int:
             for compactor in report.compactors:
                 print(f"    compactor {make_plain(compactor)}")
             for tool in report.left_out:
-                text = f"{report.name}: its tool {tool!r} is left out: the name is taken; rename it"
+                text = f"{report.name}: tool {tool!r} is left out: another tool has that name. Rename it."
                 complain(make_plain(text))
             if report.detail:
                 complain(make_plain(f"{report.name}: {report.detail}"))

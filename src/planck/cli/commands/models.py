@@ -7,20 +7,21 @@ import sys
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import add_shared
+from planck.cli.parser import JSON, add_shared
 from planck.cli.place import find_place
+from planck.cli.streams import report_error
 from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck models test sonnet"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "test"))
+    parser.add_argument("action", choices=("list", "test"), help="What to do")
     parser.add_argument(
-        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
+        "model", nargs="?", default="", help="test: Alias or PROVIDER/MODEL (default: your default model)"
     )
-    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
-    add_shared(parser, json="for programs")
+    parser.add_argument("--all", action="store_true", help="list: Include vendors without a key")
+    add_shared(parser, json=JSON)
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -38,15 +39,15 @@ async def _list(options: argparse.Namespace) -> int:
         print(_line(row))
     if not rows:
         print(
-            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login PROVIDER`, start a local "
-            "server, or see the vendors' models with `planck models list --all`."
+            'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a local '
+            'server, or run "planck models list --all" for all vendors.'
         )
-    print(f"Limits and prices as of {date}; your `models` entries come first.", file=sys.stderr)
+    print(f"Limits and prices as of {date}. Your own `models` entries come first.", file=sys.stderr)
     return 0
 
 
 def _line(row: headless.ModelRow) -> str:
-    price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
+    price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per million tokens"
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
     return f"{mark} {fit_line(row.label, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
@@ -59,10 +60,7 @@ async def _test(options: argparse.Namespace) -> int:
         print_json(tested, indent=None)
     elif tested.error:
         error = tested.error
-        print(
-            f"planck: {make_plain(tested.model)}: {error['kind']}: {make_plain(error['message'])}",
-            file=sys.stderr,
-        )
+        report_error(error["kind"], f"{tested.model}: {error['message']}")
     else:
         print(f"{make_plain(tested.model)} answered in {tested.duration_ms} ms: {fit_line(tested.text, 100)}")
     return 0 if tested.ok else 1

@@ -15,15 +15,15 @@ EXAMPLE = "planck nodes list"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|drain|forget")
-    add_server(subcommand(actions, "list", "the nodes that live, and what they work on", "planck nodes list"))
+    add_server(subcommand(actions, "list", "List the live nodes and their sessions", "planck nodes list"))
     drain = subcommand(
-        actions, "drain", "let a node finish, and give it nothing new", "planck nodes drain north"
+        actions, "drain", "Let a node finish, and give it no new work", "planck nodes drain north"
     )
     forget = subcommand(
-        actions, "forget", "what a lost node had can be taken at once", "planck nodes forget north"
+        actions, "forget", "Release the sessions of a lost node at once", "planck nodes forget north"
     )
     for action in (drain, forget):
-        action.add_argument("name", type=given, help="the node")
+        action.add_argument("name", type=given, help="Node name")
         add_server(action)
 
 
@@ -35,9 +35,9 @@ async def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"name": options.name, "action": options.action}, indent=None)
     elif options.action == "drain":
-        print(f"{make_plain(options.name)} takes nothing new, and finishes what it has")
+        print(f"Draining {make_plain(options.name)}: it finishes its sessions and takes no new work.")
     else:
-        print(f"{make_plain(options.name)} is forgotten; what it had can be taken at once")
+        print(f"Forgot {make_plain(options.name)}. Other nodes can take its sessions now.")
     return 0
 
 
@@ -46,14 +46,14 @@ def _show(rows: list[dict[str, object]], as_json: bool) -> int:
         print_json(rows)
         return 0
     if not rows:
-        print("no nodes; start one with: planck serve --store URL --work 4")
+        print("No nodes. Start one with: planck serve --store URL --work 4")
     for row in rows:
         sessions = row["sessions"] if isinstance(row["sessions"], list) else []
         labels = row["labels"] if isinstance(row["labels"], list) else []
         parts = [
             f"{row['name']:<20}",
-            f"{len(sessions)} at work",
-            f"seen {row['seen']}",
+            f"{len(sessions)} running",
+            f"last seen {row['seen']}",
             *map(str, labels),
         ]
         parts += ["draining"] if row["draining"] else []

@@ -8,7 +8,7 @@ import sys
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import MODES, add_shared, subcommand
+from planck.cli.parser import AS_TRUSTED, JSON, MODE, MODES, add_shared, subcommand
 from planck.cli.place import open_project, say_place
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -19,29 +19,29 @@ EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
     explain = subcommand(
-        actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLE
+        actions, "explain", "Show which rule decides a call, and where it comes from", EXAMPLE
     )
-    explain.add_argument("tool", help="a tool's name")
+    explain.add_argument("tool", help="Tool name")
     explain.add_argument(
         "what",
         nargs="?",
         default="",
-        help="a command for bash; for others a path or the like, or their arguments as JSON",
+        help="First argument (bash: the command), or all arguments as JSON",
     )
-    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
-    explain.add_argument("--team", default="", help="its team; default: the configured one")
-    explain.add_argument("--permission-mode", choices=MODES, default="")
+    explain.add_argument("--agent", default="", help="Member name or type (default: the orchestrator)")
+    explain.add_argument("--team", default="", help="Team (default: the configured one)")
+    explain.add_argument("--permission-mode", choices=MODES, default="", help=MODE)
     trust = subcommand(
         actions,
         "trust",
-        "let this folder's files run things, exactly as they are",
+        "Trust this folder's own files as they are now",
         "planck permissions trust --yes",
     )
-    trust.add_argument("--yes", action="store_true", help="without a question")
-    untrust = subcommand(actions, "untrust", "take the trust back", "planck permissions untrust")
+    trust.add_argument("--yes", action="store_true", help="Do not ask")
+    untrust = subcommand(actions, "untrust", "Remove the trust", "planck permissions untrust")
     for action in (trust, untrust):
         add_shared(action)
-    add_shared(explain, trust="as if this folder were trusted", json="for programs")
+    add_shared(explain, trust=AS_TRUSTED, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             return _trust(planck, options.yes)
         case _:
             had = planck.trust.take_back()
-            print("no longer trusted" if had else "it was not trusted")
+            print("This folder is no longer trusted." if had else "This folder was not trusted.")
             return 0
 
 
@@ -74,12 +74,12 @@ def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
     print(make_plain(f"  agent    {found.agent}: {tools}"))
     print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
     if found.tried:
-        print("  it asks  only if it fails where nothing can be written and there is no network")
+        print("  asks     only if it fails in the read-only sandbox without network")
     if found.decision != "deny" and rights.mode == "full":
-        print("  it runs  outside the sandbox: any file of yours, and the network")
+        print("  access   outside the sandbox: all your files, and the network")
     elif found.decision != "deny":
         network = "yes" if rights.network else "no"
-        print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {network}")
+        print(f"  access   may write {', '.join(rights.writable) or 'nothing'}; network {network}")
     print(make_plain(f"  sandbox  {found.sandbox}"))
     return 0
 
@@ -89,20 +89,23 @@ def _trust(planck: headless.Planck, yes: bool) -> int:
 
     state = planck.trust.examine()
     if state.trusted:
-        print("this folder is trusted as it is")
+        print("This folder is already trusted.")
         return 0
     if not state.content.runs:
-        print("this folder has nothing of its own that would run")
+        print("This folder has no files of its own that would run.")
         return 0
-    print("if you trust this folder, it may use:")
+    print("If you trust this folder, it may use:")
     for line in state.content.runs:
         print(f"  {make_plain(line)}")
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(ErrorKind.INVALID_ARGS, "nobody is there to ask; look at them, then add --yes")
-        if ask("trust it? type yes: ").lower() != "yes":
-            print("not trusted")
+            raise UsageError(
+                ErrorKind.INVALID_ARGS,
+                "There is no terminal to ask on. Review the list above, then add --yes.",
+            )
+        if ask("Trust this folder? Type yes: ").lower() != "yes":
+            print("Not trusted.")
             return 1
     planck.trust.give(state.content)
-    print("trusted, until one of these files changes")
+    print("Trusted, until one of these files changes.")
     return 0

@@ -9,26 +9,29 @@ EXAMPLE = 'planck run "fix the failing test" -m local/qwen3 --permission-mode fu
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", nargs="?", type=readable, help="the task; text on standard input follows it"
-    )
+    parser.add_argument("prompt", nargs="?", type=readable, help="Task; text on standard input is appended")
     add_session(parser)
-    parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
+    parser.add_argument(
+        "--output-format",
+        choices=("text", "json", "stream-json"),
+        default="text",
+        help="Output format (default: text)",
+    )
     parser.add_argument(
         "--input-format",
         choices=("text", "stream-json"),
         default="text",
-        help="stream-json: messages on standard input, one JSON object a line",
+        help="stream-json: read messages from stdin, one JSON object per line",
     )
     parser.add_argument(
         "--output-schema",
         type=given,
         default=None,
         metavar="FILE",
-        help="the answer is JSON that fits this JSON Schema; asked for once more where it is not",
+        help="JSON Schema that the answer must match; one retry if it does not",
     )
     parser.add_argument(
-        "-o", "--output", type=given, default=None, metavar="FILE", help="also write the answer to a file"
+        "-o", "--output", type=given, default=None, metavar="FILE", help="Also write the answer to a file"
     )
     parser.add_argument(
         "-i",
@@ -37,12 +40,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=given,
         metavar="IMAGE",
-        help="show it to the model; can be repeated (so does @IMAGE in the prompt)",
+        help="Attach an image (repeatable); same as @IMAGE in the prompt",
     )
-    parser.add_argument("--verbose", action="store_true", help="tell on standard error what is done")
-    parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
-    parser.add_argument("--timeout", type=seconds, default=None, metavar="SECONDS")
-    parser.add_argument("--no-session", "--ephemeral", action="store_true", help="keep nothing on disk")
+    parser.add_argument("--verbose", action="store_true", help="Report progress on standard error")
+    parser.add_argument("--dry-run", action="store_true", help="Plan tool calls without running them")
+    parser.add_argument(
+        "--timeout", type=seconds, default=None, metavar="SECONDS", help="Maximum duration of the run"
+    )
+    parser.add_argument("--no-session", "--ephemeral", action="store_true", help="Do not save the session")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -25,37 +25,46 @@ EXAMPLE = "planck serve --port 0 --json"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", type=given, default="127.0.0.1", help="the address to listen on")
-    parser.add_argument("--port", type=port, default=4040, help="0: a free one; default 4040")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
-        "--qr", action="store_true", help="draw a code of the page's address for a phone (--allow-host)"
+        "--host", type=given, default="127.0.0.1", help="Address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument("--port", type=port, default=4040, help="Port (default: 4040; 0: any free port)")
+    parser.add_argument("--open", action="store_true", help="Open the page in a browser")
+    parser.add_argument(
+        "--qr", action="store_true", help="Show a QR code of the page for a phone (needs --allow-host)"
     )
     parser.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="also answer to this name; can be repeated",
+        help="Also accept this host name (repeatable)",
     )
     parser.add_argument(
-        "--behind-proxy", action="store_true", help="a proxy in front of it speaks TLS to the clients"
+        "--behind-proxy", action="store_true", help="A proxy in front of the server handles TLS"
     )
     parser.add_argument(
-        "--store", default="", metavar="URL|dev", help="sessions in PostgreSQL, which other servers share"
+        "--store",
+        default="",
+        metavar="URL|dev",
+        help="Store sessions in PostgreSQL, shared with other servers",
     )
-    parser.add_argument("--work", type=_count, default=None, metavar="N", help="sessions at a time; 0: none")
-    parser.add_argument("--name", default="", help="of this node; default: the host's")
     parser.add_argument(
-        "--label", action="append", default=[], metavar="L", help="what this node has; can be repeated"
+        "--work", type=_count, default=None, metavar="N", help="Maximum sessions at a time (0: none)"
+    )
+    parser.add_argument("--name", default="", help="Name of this node (default: the host name)")
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="L", help="Label of this node (repeatable)"
     )
     add_folders(parser)
-    add_shared(parser, trust=TRUST, json="the first line says where it is, as JSON")
+    add_shared(parser, trust=TRUST, json="Print the address as JSON on the first line")
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of sessions; give one from 0 to 10000")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of sessions. Use a number from 0 to 10000"
+        )
     return int(text)
 
 
@@ -79,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         _show_warnings()
     for notice in planck.notices:
         complain(make_plain(notice))
-    title = f"Planck serves {make_plain(str(planck.workspace))}"
+    title = f"Serving {make_plain(str(planck.workspace))}"
     announce = Announcement(title=title, as_json=options.json, in_browser=options.open, qr=options.qr)
     try:
         return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
@@ -127,7 +136,7 @@ class Announcement:
         else:
             print(f"{self._title} at {ready.url}")
             print(f"token: {make_plain(ready.token_file)}")
-            print(f"page:  {ready.page}  (the code in it is good once, for a minute)", flush=True)
+            print(f"page:  {ready.page}  (single-use link, valid for 1 minute)", flush=True)
         if self._qr:
             print(_draw(ready.phone), file=sys.stderr, flush=True)
         if self._in_browser:
@@ -162,15 +171,15 @@ def _open_browser(address: str, page: str) -> None:
     with suppress(webbrowser.Error, OSError):
         opened = webbrowser.open(address)
     if not opened:
-        print(f"planck: no browser could be started; open this within a minute: {page}", file=sys.stderr)
+        print(f"planck: Could not start a browser. Open this within 1 minute: {page}", file=sys.stderr)
 
 
 def _draw(phone: str) -> str:
     if not phone:
         return (
-            "planck: no code for a phone: it can't reach this server; give it a name that a proxy with TLS "
-            "serves: --qr --allow-host planck.example.org --behind-proxy"
+            "planck: No QR code: a phone cannot reach this server. Use a host name that a TLS proxy serves: "
+            "--qr --allow-host planck.example.org --behind-proxy"
         )
     from planck.cli.qr import draw
 
-    return f"{draw(phone)}\nphone: {phone}  (the code in it is good once, for a minute)"
+    return f"{draw(phone)}\nphone: {phone}  (single-use link, valid for 1 minute)"

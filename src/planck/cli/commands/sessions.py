@@ -13,7 +13,7 @@ from typing import Any
 
 from planck import headless
 from planck.cli.errors import UsageError
-from planck.cli.parser import add_shared, amount, positive
+from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.cli.tell.costs import tabulate_costs
@@ -29,33 +29,39 @@ EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS, metavar="|".join(_ACTIONS))
     parser.add_argument(
-        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
+        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="Session, file or text"
     )
-    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: the new name")
+    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: New name")
+    parser.add_argument("--all", action="store_true", help="Include sessions of other workspaces")
+    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: Event to fork after (default: the last)")
+    parser.add_argument("--name", default="", help="fork: Name of the new session")
     parser.add_argument(
-        "--all", action="store_true", help="sessions of every workspace, not only of this one"
-    )
-    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
-    parser.add_argument("--name", default="", help="fork: the new session's name")
-    parser.add_argument(
-        "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: as what"
+        "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: File format"
     )
     parser.add_argument(
-        "--redact", default="", metavar="L", help="export html: hide any of outputs,args,diffs,paths"
+        "--redact", default="", metavar="L", help="export html: Hide any of outputs,args,diffs,paths"
     )
     parser.add_argument(
         "--max-mb",
         type=amount,
         default=10.0,
         metavar="N",
-        help="export html: at most so large, default 10",
+        help="export html: Maximum size in MB (default: 10)",
     )
-    parser.add_argument("--with-log", action="store_true", help="export html: with the log that proves it")
-    parser.add_argument("--limit", type=positive, default=50, metavar="N", help="at most so many, the newest")
-    parser.add_argument("--cost", action="store_true", help="show: what each agent used of each model")
-    parser.add_argument("-y", "--yes", action="store_true", help="delete: do not ask")
-    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
-    add_shared(parser, json="for programs")
+    parser.add_argument(
+        "--with-log", action="store_true", help="export html: Include the log that proves the page"
+    )
+    parser.add_argument(
+        "--limit",
+        type=positive,
+        default=50,
+        metavar="N",
+        help="Maximum number of results, newest first (default: 50)",
+    )
+    parser.add_argument("--cost", action="store_true", help="show: Usage and cost by agent and model")
+    parser.add_argument("-y", "--yes", action="store_true", help="delete: Do not ask")
+    parser.add_argument("--why-blocked", action="store_true", help="show: Who waits for whom, and since when")
+    add_shared(parser, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         example = {"rename": "calm-fox swift-fox", "import": "calm-fox.ndjson", "search": "discount"}
         which = example.get(options.action, "calm-fox")
         raise UsageError(
-            ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} {which}"
+            ErrorKind.INVALID_ARGS, f'Missing argument. Example: "planck sessions {options.action} {which}".'
         )
     match options.action:
         case "list" | "tree":
@@ -87,12 +93,12 @@ def run(options: argparse.Namespace) -> int:
         case "verify":
             _verify(planck, options)
         case "import":
-            _done("imported", asyncio.run(_import(archive, options.what)), options.json)
+            _done("Imported", asyncio.run(_import(archive, options.what)), options.json)
         case "fork":
             forked = asyncio.run(archive.fork(options.what, at=options.at, name=options.name))
-            _done("forked", forked, options.json)
+            _done("Forked", forked, options.json)
         case "rename":
-            _done("renamed", asyncio.run(archive.rename(options.what, options.new)), options.json)
+            _done("Renamed", asyncio.run(archive.rename(options.what, options.new)), options.json)
         case "delete":
             return _delete(archive, options)
         case "search":
@@ -104,7 +110,7 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
     found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
     sessions = found[: options.limit]
     if not sessions and not options.json:
-        print("No sessions of this workspace yet; `planck sessions list --all` shows those of others.")
+        print('No sessions in this workspace. Run "planck sessions list --all" for all workspaces.')
     elif options.action == "list":
         _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
     else:
@@ -112,7 +118,7 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
         _print(_nested(children, ""), _branch(children, archive.now()), options.json)
     if len(found) > len(sessions):
         more = f"planck sessions {options.action}{' --all' * options.all} --limit {options.limit * 4}"
-        complain(f"the newest {len(sessions)}; more: {more}")
+        complain(f"Showing the newest {len(sessions)}. For more, run: {more}")
 
 
 def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
@@ -158,7 +164,7 @@ def _tell(detail: headless.SessionDetail, transcript: headless.Transcript) -> It
     name = detail.info.name
     if transcript.earlier:
         whole = f"planck sessions export {name} --format md"
-        yield f"\n… {transcript.earlier} earlier entries; all of them: {whole}"
+        yield f"\n… {transcript.earlier} earlier entries. For all of them, run: {whole}"
     speaker = ""
     for entry in transcript.entries:
         if entry.who != speaker:
@@ -194,7 +200,9 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
 def _export(planck: headless.Planck, options: argparse.Namespace) -> None:
     chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
     if (chosen or options.with_log) and options.format != "html":
-        raise UsageError(ErrorKind.INVALID_ARGS, "--redact and --with-log are for a page; add --format html")
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--redact and --with-log apply to HTML exports only. Add --format html."
+        )
     archive, out = planck.archive, sys.stdout.buffer
     if options.format == "html":
         out.write(
@@ -217,8 +225,8 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         if is_log:
             raise UsageError(
                 ErrorKind.INVALID_ARGS,
-                f"{options.what!r} is a log, not a page: importing it proves it, and refuses it as a whole "
-                f"where a byte was changed: planck sessions import {shlex.quote(options.what)}",
+                f"{options.what!r} is a log, not an HTML page. Importing verifies it and refuses changes. "
+                f'Run "planck sessions import {shlex.quote(options.what)}".',
             )
         proof = planck.verify_page(file)
     else:
@@ -227,23 +235,25 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         except headless.SessionError as missing:
             raise UsageError(
                 missing.err.kind,
-                f"no session and no file {options.what!r} here; `planck sessions list --all` shows sessions, "
-                "`planck sessions export NAME --format html` makes a file",
+                f"No session or file found: {options.what!r}. "
+                'Run "planck sessions list --all", or export a page with --format html.',
             ) from None
     words = {
-        "log": "the log in it",
-        "session": "the session that is stored here",
-        "chain": "its chain of hashes",
+        "log": "matches the log in it",
+        "session": "matches the stored session",
+        "chain": "hash chain intact",
     }
-    by = " and ".join(words[one] for one in proof.by)
-    said = f"proven by {by}: {fit_line(proof.name, 64)}, {proof.events} events, hash {make_plain(proof.hash)}"
+    by = ", ".join(words[one] for one in proof.by)
+    said = f"{fit_line(proof.name, 64)}: verified, {proof.events} events, {by}, hash {make_plain(proof.hash)}"
     _print(proof, [said], options.json)
 
 
 async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
     if what != "-":
         if not Path(what).is_file():
-            raise UsageError(ErrorKind.NOT_FOUND, f"no file {what!r}; `-` reads an export from stdin")
+            raise UsageError(
+                ErrorKind.NOT_FOUND, f"File not found: {what!r}. Pass an export, or - for standard input."
+            )
         return await archive.import_session(Path(what))
     with tempfile.NamedTemporaryFile() as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
@@ -261,18 +271,18 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
         if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(
                 ErrorKind.INVALID_ARGS,
-                "deleting is for good and nobody is here to ask; "
-                f"if you mean it: planck sessions delete {info.id} --yes",
+                "Deleting is permanent, and there is no terminal to ask on. "
+                f'To delete it, run "planck sessions delete {info.id} --yes".',
             )
         archive.check_free(info.id)
         from planck.cli.ask.typed_line import ask
 
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
         print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")
-        if ask("Delete it for good? [y/N] ").lower() not in ("y", "yes"):
+        if ask("Delete it permanently? [y/N] ").lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 0
-    _done("deleted", archive.delete(info.id), options.json)
+    _done("Deleted", archive.delete(info.id), options.json)
     return 0
 
 
@@ -287,5 +297,5 @@ def _search(archive: headless.Archive, options: argparse.Namespace) -> int:
         who = fit_line(hit.agent or hit.type, 20)
         print(f"{make_plain(hit.session_name)} #{hit.seq} {who}: {fit_line(hit.excerpt, 300)}")
     if not found:
-        complain(f"nothing says {fit_line(options.what, 60)!r} here")
+        complain(f"No matches for {fit_line(options.what, 60)!r}.")
     return 0 if found else 1

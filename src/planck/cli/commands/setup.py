@@ -8,16 +8,17 @@ from getpass import getpass
 
 from planck import headless
 from planck.cli.errors import UsageError
+from planck.cli.streams import format_error
 from planck.records.outcome import ErrorKind
-from planck.records.visible import fit_line, make_plain
+from planck.records.visible import make_plain
 
 _LOCAL, _OTHER = "local", "other"
 _PROVIDERS = {
     "anthropic": "Anthropic, with an API key",
     "openai": "OpenAI, with an API key",
     "google": "Google Gemini, with an API key",
-    _LOCAL: "a server on this machine: Ollama or llama.cpp",
-    _OTHER: "another address that speaks as OpenAI does",
+    _LOCAL: "A server on this machine: Ollama or llama.cpp",
+    _OTHER: "Another server with an OpenAI-compatible API",
 }
 _TRIES = 3
 
@@ -38,8 +39,8 @@ async def set_up() -> int:
     if not sys.stdin.isatty():
         raise UsageError(
             ErrorKind.INVALID_ARGS,
-            "setup asks questions, so it needs a terminal; without one set ANTHROPIC_API_KEY (or another "
-            "vendor's), or use `planck auth login PROVIDER` and `planck config set default_model NAME`",
+            "Setup asks questions and needs a terminal. Without one, set ANTHROPIC_API_KEY (or another "
+            'vendor\'s key), or run "planck auth login PROVIDER" and "planck config set default_model NAME".',
         )
     async with headless.Setup() as setup:
         setup.check_home()
@@ -47,16 +48,16 @@ async def set_up() -> int:
             candidate = await _ask(setup)
             if candidate is None:
                 break
-            print(f"Asking {make_plain(candidate.label)} ...", flush=True)
+            print(f"Testing {make_plain(candidate.label)}...", flush=True)
             tested = await setup.test(candidate)
             if tested.error is None:
                 for place in setup.keep(candidate):
-                    print(f"Written: {place}")
-                print(f'{make_plain(tested.model)} answers. Go on with: planck run "what is in this folder?"')
+                    print(f"Saved: {place}")
+                print(f'{make_plain(tested.model)} works. Try it: planck run "what is in this folder?"')
                 return 0
             error = tested.error
-            print(f"{error['kind']}: {fit_line(error['message'])}\nNothing was written. Once more:\n")
-    print("Nothing was written. `planck demo` shows a team at work without a model.")
+            print(f"{format_error(error['kind'], error['message'])}\nNothing was saved. Try again:\n")
+    print('Nothing was saved. Run "planck demo" to see a team at work without a model.')
     return 1
 
 
@@ -69,20 +70,20 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
     if provider == _LOCAL:
         return await _choose_local(setup)
     if provider == _OTHER:
-        address = _read("Address (as http://host:port/v1): ")
+        address = _read("Address (for example http://host:port/v1): ")
         while address and not address.startswith(("http://", "https://")):
-            address = _read("It begins with http:// or https://. Address: ")
+            address = _read("The address must start with http:// or https://. Address: ")
         model = _read("Model: ") if address else ""
         if not model:
             return None
-        key = getpass("API key (empty: it needs none): ")
+        key = getpass("API key (empty if none is needed): ")
         return headless.Candidate(setup.choose_name(address), model, base_url=address, key=key)
     known = setup.find_key(provider)
-    key = "" if known else getpass(f"API key of {provider} (not shown): ").strip()
+    key = "" if known else getpass(f"API key for {provider} (hidden): ").strip()
     if not key and not known:
         return None
     if known:
-        print(f"The key comes from {known}.")
+        print(f"Using the key from {known}.")
     default = setup.default_model(provider)
     return headless.Candidate(provider, _read(f"Model [{default}]: ") or default, key=key)
 
@@ -90,9 +91,9 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
 async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
     found = await setup.find_local()
     if not found:
-        print(f"No server answers at {' or '.join(setup.local_addresses)}; start one, or choose another.\n")
+        print(f"No server answers at {' or '.join(setup.local_addresses)}. Start one, or choose another.\n")
         return await _ask(setup)
-    chosen = _choose("Which of its models?", [model.label for model in found])
+    chosen = _choose("Which model?", [model.label for model in found])
     return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)
 
 
@@ -109,7 +110,7 @@ def _choose(question: str, choices: list[str]) -> int | None:
     for number, choice in enumerate(choices, 1):
         print(f"  {number}  {make_plain(choice)}")
     for _ in range(_TRIES):
-        answer = _read(f"1-{len(choices)}, empty to leave: ")
+        answer = _read(f"1-{len(choices)} (empty to quit): ")
         if not answer:
             return None
         if answer.isdigit() and 1 <= int(answer) <= len(choices):

@@ -10,7 +10,7 @@ from pathlib import Path
 from planck import headless
 from planck.cli.commands.mcp import add_address, check_extra, open_with_notices, show_reports, try_peers
 from planck.cli.errors import UsageError
-from planck.cli.parser import TRUST, add_shared, subcommand
+from planck.cli.parser import JSON, TRUST, add_shared, subcommand
 from planck.cli.streams import complain
 from planck.own_code import safe_path
 from planck.records.outcome import ErrorKind
@@ -25,19 +25,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     status = subcommand(
         commands,
         "status",
-        "build and start what a session here would, list the tools, stop",
+        "Build and start the sidecars of this folder, list their tools, stop",
         "planck sidecar status --trust",
     )
-    add_shared(status, trust=TRUST, json="for programs")
-    new = subcommand(commands, "new", "a working sidecar with a test", "planck sidecar new tools/sidecar")
+    add_shared(status, trust=TRUST, json=JSON)
+    new = subcommand(
+        commands, "new", "Create a working sidecar with a test", "planck sidecar new tools/sidecar"
+    )
     running = subcommand(
         commands,
         "run",
-        "serve a sidecar to any MCP client, on standard input and output or HTTP",
+        "Serve a sidecar to any MCP client, over stdio or HTTP",
         "planck sidecar run .planck/sidecar --http 8080",
     )
     for command in (new, running):
-        command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
+        command.add_argument(
+            "path", nargs="?", default=SIDECAR, metavar="PATH", help=f"Folder (default: {SIDECAR})"
+        )
     add_address(running)
 
 
@@ -65,7 +69,7 @@ def _new(folder: Path) -> int:
 
     for file in create_sidecar(folder):
         print(file)
-    complain(f"try it: python -m pytest {folder}; planck sidecar status --trust")
+    complain(f"Test it with: python -m pytest {folder} && planck sidecar status --trust")
     return 0
 
 
@@ -95,8 +99,10 @@ def _status(options: argparse.Namespace) -> int:
     planck = open_with_notices(options)
     reports = asyncio.run(try_peers(planck, "sidecar"))
     if not reports and not options.json:
-        if any("not trusted" in notice for notice in planck.notices):
-            raise UsageError(ErrorKind.PERMISSION_DENIED, "nothing is started here; pass --trust to do so")
-        print("No sidecar. Make one: planck sidecar new")
+        state = planck.trust.state
+        if state.content.runs and not state.trusted:
+            text = "No sidecar was started: this folder is not trusted. Pass --trust to start it."
+            raise UsageError(ErrorKind.PERMISSION_DENIED, text)
+        print("No sidecar. Create one with: planck sidecar new")
         return 0
     return show_reports(reports, options.json)

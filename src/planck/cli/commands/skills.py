@@ -7,7 +7,7 @@ import argparse
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import add_shared
+from planck.cli.parser import JSON, add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
 from planck.records.outcome import ErrorKind
@@ -17,10 +17,10 @@ EXAMPLE = "planck skills show pdf-forms"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show"))
-    parser.add_argument("name", nargs="?", default="", help="the skill to show")
-    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
-    add_shared(parser, json="for programs")
+    parser.add_argument("action", choices=("list", "show"), help="What to do")
+    parser.add_argument("name", nargs="?", default="", help="show: Skill name")
+    parser.add_argument("resource", nargs="?", default="", help="show: File of that skill")
+    add_shared(parser, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "show":
         if options.name not in catalog.skills:
             raise UsageError(
-                ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
+                ErrorKind.NOT_FOUND, f'Skill not found: {options.name!r}. Run "planck skills list".'
             )
         print(make_plain(headless.read_skill(catalog.skills[options.name], options.resource)))
         return 0
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         print(make_plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
         print(f"    {fit_line(str(row['description']), 100)}")
     if not rows:
-        print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")
+        print("No skills. Create .planck/skills/NAME/SKILL.md. See docs/guides/skills.md for an example.")
     for problem in catalog.problems:
         complain(make_plain(problem))
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 
 from planck import headless
-from planck.cli.parser import add_shared, positive
+from planck.cli.parser import JSON, add_shared, positive
 from planck.cli.place import find_place
 from planck.cli.tell.session_rows import shorten, tabulate
 from planck.records import codec
@@ -18,9 +18,9 @@ EXAMPLE = "planck stats --days 7"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--days", type=positive, default=None, metavar="N", help="only today and the days before; in UTC"
+        "--days", type=positive, default=None, metavar="N", help="Last N days only, including today (UTC)"
     )
-    add_shared(parser, json="for programs")
+    add_shared(parser, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,8 +31,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell(stats: headless.Stats) -> Iterator[str]:
-    when = f"since {stats.since} (UTC)" if stats.since else "in all"
-    yield f"{stats.sessions} session{'s' * (stats.sessions != 1)}, {stats.turns} turns, {when}"
+    when = f"since {stats.since} (UTC)" if stats.since else "all time"
+    sessions = f"{stats.sessions} session{'s' * (stats.sessions != 1)}"
+    yield f"{sessions}, {stats.turns} turn{'s' * (stats.turns != 1)}, {when}"
     if stats.all.calls:
         yield ""
         yield from tabulate(("day", *_HEAD), _make_rows(sorted(stats.by_day.items())))
@@ -40,12 +41,13 @@ def _tell(stats: headless.Stats) -> Iterator[str]:
         dearest = sorted(stats.by_model.items(), key=lambda one: -one[1].cost_usd)
         yield from tabulate(("model", *_HEAD), [*_make_rows(dearest), *_make_rows([("all", stats.all)])])
     if stats.all.unpriced:
-        yield f"The price of {stats.all.unpriced} calls is not known: they are in no sum of money."
+        calls = "1 call has" if stats.all.unpriced == 1 else f"{stats.all.unpriced:,} calls have"
+        yield f"{calls} no known price and {'is' if stats.all.unpriced == 1 else 'are'} not included."
     for name in stats.unreadable:
-        yield f"! {fit_line(name, 60)} is damaged: only what is sound of it is counted"
+        yield f"! {fit_line(name, 60)} is damaged. Only its intact part is counted."
 
 
-_HEAD = ("calls", "in", "out", "cache r/w", "$")
+_HEAD = ("calls", "in", "out", "cache r/w", "USD")
 
 
 def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:

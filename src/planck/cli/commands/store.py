@@ -7,34 +7,39 @@ import argparse
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import subcommand
+from planck.cli.parser import JSON, subcommand
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
 EXAMPLE = "planck store check"
+_ROLES = ("view", "submit", "approve", "admin")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="init|check|stop|token")
-    init = subcommand(
-        actions, "init", "make or bring up to date the tables of a database", "planck store init"
+    init = subcommand(actions, "init", "Create or upgrade the tables of a database", "planck store init")
+    check = subcommand(
+        actions, "check", "Check that the database is reachable and set up", "planck store check --json"
     )
-    check = subcommand(actions, "check", "can it be reached, and is it ours?", "planck store check --json")
-    stop = subcommand(actions, "stop", "end the database of `--store dev`", "planck store stop")
-    token = subcommand(actions, "token", "who may use the servers of a pool", "planck store token add ci")
-    token.add_argument("what", choices=("add", "list", "revoke"))
-    token.add_argument("who", nargs="?", default="", help="whom it is for")
-    token.add_argument("--role", choices=("view", "submit", "approve", "admin"), default="submit")
+    stop = subcommand(actions, "stop", "Stop the database of --store dev", "planck store stop")
+    token = subcommand(
+        actions, "token", "Manage access tokens for the servers of a pool", "planck store token add ci"
+    )
+    token.add_argument("what", choices=("add", "list", "revoke"), help="What to do")
+    token.add_argument("who", nargs="?", default="", help="Owner of the token")
+    token.add_argument("--role", choices=_ROLES, default="submit", help="add: Role (default: submit)")
     for action in (init, check, stop, token):
-        action.add_argument("--store", default="", metavar="URL|dev", help="default: `store` of your config")
-        action.add_argument("--json", action="store_true", help="for programs")
+        action.add_argument(
+            "--store", default="", metavar="URL|dev", help="Database (default: `store` of your configuration)"
+        )
+        action.add_argument("--json", action="store_true", help=JSON)
 
 
 async def run(options: argparse.Namespace) -> int:
     planck = headless.Planck()
     desk = headless.StoreDesk(planck.project, options.store or planck.config.store)
     if options.action == "stop":
-        return _say(options, {"stopped": desk.stop()}, "stopped", "it did not run")
+        return _say(options, {"stopped": desk.stop()}, "Stopped.", "It was not running.")
     return await _ask(desk, options)
 
 
@@ -42,7 +47,7 @@ async def _ask(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
     async with desk:
         if options.action == "init":
             version = await desk.init()
-            return _say(options, {"version": version}, f"its tables are of version {version}")
+            return _say(options, {"version": version}, f"Tables are ready (version {version}).")
         if options.action == "check":
             found = await desk.check()
             return _say(options, found, ", ".join(f"{name} {value}" for name, value in found.items()))
@@ -58,14 +63,20 @@ async def _tokens(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
             print(make_plain(f"{row['who']:<24} {row['role']:<8} {row['digest']}"))
         return 0
     if not options.who:
-        raise UsageError(ErrorKind.INVALID_ARGS, "whom is it for? planck store token add NAME --role submit")
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, 'Missing owner. Example: "planck store token add NAME --role submit".'
+        )
     if options.what == "add":
         token = await desk.add_token(options.who, options.role)
         return _say(options, {"who": options.who, "role": options.role, "token": token}, token)
     count = await desk.revoke_tokens(options.who)
     if not count:
-        raise UsageError(ErrorKind.NOT_FOUND, f"nobody named {options.who!r} has a token")
-    return _say(options, {"who": options.who, "revoked": count}, f"{count} revoked")
+        raise UsageError(
+            ErrorKind.NOT_FOUND, f'No token found for {options.who!r}. Run "planck store token list".'
+        )
+    return _say(
+        options, {"who": options.who, "revoked": count}, f"Revoked {count} token{'s' * (count != 1)}."
+    )
 
 
 def _say(options: argparse.Namespace, found: dict[str, object], text: str, nothing: str = "") -> int:

@@ -8,7 +8,17 @@ import re
 
 from planck import headless
 from planck.cli.output import print_json
-from planck.cli.parser import MODES, add_server, add_shared_options, amount, given, positive
+from planck.cli.parser import (
+    MAX_BUDGET,
+    MAX_STEPS,
+    MODE,
+    MODES,
+    add_server,
+    add_shared_options,
+    amount,
+    given,
+    positive,
+)
 from planck.cli.server import open_client
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -21,37 +31,39 @@ EXAMPLE = 'planck submit "fix the failing test" --repo https://git.example/shop.
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", type=given, help="the task")
+    parser.add_argument("prompt", type=given, help="Task")
     parser.add_argument(
         "--repo",
         type=given,
         required=True,
         metavar="URL",
-        help="what is worked on; a path that every node sees",
+        help="Repository to work on: a URL, or a path that every node can read",
     )
-    parser.add_argument("--ref", default="", help="a branch, tag or commit; default: the repository's own")
+    parser.add_argument("--ref", default="", help="Branch, tag or commit (default: the repository's default)")
     parser.add_argument(
-        "--need", action="append", default=[], metavar="LABEL", help="only on a node with it; can be repeated"
+        "--need",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        help="Run only on a node with this label (repeatable)",
     )
-    parser.add_argument(
-        "--team", default="", metavar="ALIAS", help="a team of the node, or of the repository"
-    )
-    parser.add_argument("-m", "--model", default="", help="an alias of the node's config, or PROVIDER/MODEL")
-    parser.add_argument("--name", default="", help="a name for the session")
-    parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None)
-    parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X")
-    parser.add_argument("--max-steps", type=positive, default=None, metavar="N")
+    parser.add_argument("--team", default="", metavar="ALIAS", help="Team of the node or of the repository")
+    parser.add_argument("-m", "--model", default="", help="Model alias of the node, or PROVIDER/MODEL")
+    parser.add_argument("--name", default="", help="Name of the session")
+    parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None, help=MODE)
+    parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X", help=MAX_BUDGET)
+    parser.add_argument("--max-steps", type=positive, default=None, metavar="N", help=MAX_STEPS)
     add_shared_options(parser)
     parser.add_argument(
         "--on-loss",
         choices=("continue", "stop"),
         default="continue",
-        help="when its node is lost: go on elsewhere, or leave it interrupted",
+        help="If the node is lost: continue on another, or leave it interrupted",
     )
     parser.add_argument(
-        "--key", default="", help="send it again with the same key, and it is still one session"
+        "--key", default="", help="Idempotency key: submitting again with it creates no new session"
     )
-    add_server(parser, json="print the id and the name as JSON")
+    add_server(parser, json="Print the id and the name as JSON")
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -60,7 +72,7 @@ async def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"id": made["id"], "name": made["name"]}, indent=None)
     else:
-        print(f"{made['name']} ({made['id']})  planck watch {made['name']}")
+        print(f"Submitted {made['name']} ({made['id']}). Follow it with: planck watch {made['name']}")
     return 0
 
 
@@ -84,4 +96,4 @@ async def _send(client: headless.Client, options: argparse.Namespace) -> dict[st
             if failure.err.kind not in _BROKEN or again == _TRIES - 1:
                 raise
         await asyncio.sleep(min(0.25 * 2**again, 4.0))
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")

@@ -7,7 +7,7 @@ import argparse
 from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.cli.parser import TRUST, add_shared
+from planck.cli.parser import JSON, TRUST, add_shared
 from planck.cli.place import open_project
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -16,12 +16,12 @@ EXAMPLE = "planck teams new crew -m local/qwen3 && planck teams check crew"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show", "check", "new"))
-    parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
+    parser.add_argument("action", choices=("list", "show", "check", "new"), help="What to do")
+    parser.add_argument("team", nargs="?", default="", help="Team alias or path")
     parser.add_argument(
-        "-m", "--model", default="", help="new: its members' model, as for run; default: yours"
+        "-m", "--model", default="", help="new: Model of its members (default: your default model)"
     )
-    add_shared(parser, trust=TRUST, json="for programs")
+    add_shared(parser, trust=TRUST, json=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "list":
         return _list(planck, options.json)
     if not options.team:
-        raise UsageError(ErrorKind.INVALID_ARGS, f"which team? planck teams {options.action} ALIAS")
+        raise UsageError(ErrorKind.INVALID_ARGS, f'Missing team. Run "planck teams {options.action} ALIAS".')
     match options.action:
         case "show":
             return _show(planck, options.team, options.json)
@@ -49,7 +49,7 @@ def _list(planck: headless.Planck, as_json: bool) -> int:
         print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
         print(f"    {fit_line(row.problem or row.description or row.path, 100)}")
     if not rows:
-        print("No teams. `planck teams new ALIAS` makes one.")
+        print('No teams. Create one with "planck teams new ALIAS".')
     return 0
 
 
@@ -73,7 +73,7 @@ def _check(planck: headless.Planck, team: str, as_json: bool) -> int:
     if as_json:
         print_json({"ok": not problems, "problems": problems})
     else:
-        print("\n".join(make_plain(problem) for problem in problems) or f"{team}: nothing is wrong with it")
+        print("\n".join(make_plain(problem) for problem in problems) or f"{team}: OK")
     return 1 if problems else 0
 
 

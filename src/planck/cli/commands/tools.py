@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from planck import headless
-from planck.cli.parser import TRUST, add_shared, subcommand
+from planck.cli.parser import JSON, TRUST, add_shared, subcommand
 from planck.cli.place import open_project, say_place
-from planck.cli.streams import complain
+from planck.cli.streams import complain, format_sentence, report_error
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.visible import spell_out
@@ -24,17 +24,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     listing = subcommand(
         commands,
         "list",
-        "every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
+        "List all tools; starts sidecars and MCP servers",
         "planck tools list",
     )
-    showing = subcommand(commands, "show", "description and parameters of one tool", "planck tools show bash")
-    calling = subcommand(commands, "call", "run one tool here, without a question", EXAMPLE)
+    showing = subcommand(
+        commands, "show", "Show the description and parameters of a tool", "planck tools show bash"
+    )
+    calling = subcommand(commands, "call", "Run one tool here, without asking", EXAMPLE)
     for command in (showing, calling):
-        command.add_argument("name", metavar="NAME")
-    calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
-    calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
+        command.add_argument("name", metavar="NAME", help="Tool name")
+    calling.add_argument("--args", default="{}", metavar="JSON", help="Arguments (default: {})")
+    calling.add_argument("--dry-run", action="store_true", help="Print the plan, do nothing")
     for command in (listing, showing, calling):
-        command.add_argument("--json", action="store_true", help="print JSON")
+        command.add_argument("--json", action="store_true", help=JSON)
         add_shared(command, trust=TRUST)
 
 
@@ -67,7 +69,7 @@ def _list(inventory: headless.Inventory, as_json: bool) -> int:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
     for problem in inventory.problems:
-        complain(f"not loaded: {spell_out(str(problem.error))}")
+        complain(f"{format_sentence(f'Not loaded: {problem.error.full_message}')} [{problem.error.kind}]")
     for notice in inventory.notices:
         complain(spell_out(notice))
     return 0
@@ -82,7 +84,8 @@ def _summary(description: str) -> str:
 async def _show(box: headless.ToolBox, options: argparse.Namespace) -> int:
     async with box.find(options.name) as entry:
         if isinstance(entry, Err):
-            return _fail(str(entry), 1)
+            report_error(entry.kind, entry.full_message)
+            return 1
         shown = entry.as_dict()
     if options.json:
         _print_json(shown)
@@ -105,8 +108,9 @@ def _call(box: headless.ToolBox, options: argparse.Namespace) -> int:
     elif isinstance(outcome, Ok):
         _write(outcome.value["output"])
     else:
-        shown = f"; `planck tools show {options.name}` shows what it takes"
-        return _fail(f"{outcome}{shown if outcome.kind is ErrorKind.INVALID_ARGS else ''}", 1)
+        more = f' Run "planck tools show {options.name}" for its parameters.'
+        text = format_sentence(outcome.full_message)
+        report_error(outcome.kind, text + more * (outcome.kind is ErrorKind.INVALID_ARGS))
     return 0 if isinstance(outcome, Ok) else 1
 
 
@@ -117,8 +121,3 @@ def _print_json(value: Any) -> None:
 def _write(text: str) -> None:
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
     sys.stdout.buffer.flush()
-
-
-def _fail(line: str, code: int) -> int:
-    print(f"planck: {spell_out(line)}", file=sys.stderr)
-    return code

@@ -8,23 +8,25 @@ import sys
 from planck import headless
 from planck.cli.parser import add_folders, add_place
 from planck.cli.place import find_place, say_place
+from planck.cli.streams import report_error
 from planck.cli.tell.undo import preview, report
+from planck.records.outcome import ErrorKind
 
 EXAMPLE = "planck undo --agent builder"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--agent", default="", metavar="NAME", help="all that this agent wrote")
-    which.add_argument("--turn", type=int, default=0, metavar="N", help="all that was written in turn N")
-    which.add_argument("--call", default="", metavar="ID", help="one tool call, or an undo")
+    which.add_argument("--agent", default="", metavar="NAME", help="Undo everything this agent wrote")
+    which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything written in turn N")
+    which.add_argument("--call", default="", metavar="ID", help="Undo one tool call, or redo an undo")
     parser.add_argument(
-        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the one used last"
+        "-r", "--resume", default="", metavar="ID|NAME", help="Session to undo in (default: the last one)"
     )
     add_place(parser)
     add_folders(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="Do not ask")
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -39,12 +41,15 @@ async def run(options: argparse.Namespace) -> int:
             if options.dry_run:
                 return headless.Exit.DONE
             if not any(not step.conflict for step in plan.steps):
-                print("planck: edit_conflict: nothing could be taken back; see above", file=sys.stderr)
+                report_error(
+                    ErrorKind.EDIT_CONFLICT,
+                    "Nothing was undone: every change conflicts. Resolve the conflicts shown above.",
+                )
                 return headless.Exit.FAILURE
             if (
                 not options.yes
                 and sys.stdin.isatty()
-                and ask("Take that back? [y/N] ").lower() not in ("y", "yes")
+                and ask("Undo these changes? [y/N] ").lower() not in ("y", "yes")
             ):
                 print("Nothing was changed.")
                 return headless.Exit.DONE

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import planck
 from planck.cli.output import print_json
+from planck.cli.parser import JSON
 
 NAME = "planck-agents"
 
@@ -14,7 +15,7 @@ EXAMPLE = "planck update"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help=JSON)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"version": planck.__version__, "installed_by": how, "command": command})
     else:
-        print(f"planck {planck.__version__}, installed by {how}; to update it: {command}")
+        print(f"planck {planck.__version__}, installed via {how}. To update, run: {command}")
     return 0
 
 

@@ -21,11 +21,9 @@ EXAMPLE = "planck watch calm-fox"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=given, metavar="ID", help="a session's id or name")
-    parser.add_argument(
-        "--after", type=int, default=0, metavar="SEQ", help="only what is newer than this event"
-    )
-    add_server(parser, json="one event a line, the result last")
+    parser.add_argument("id", type=given, metavar="ID", help="Session id or name")
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="Show only events after this one")
+    add_server(parser, json="Print one JSON event per line, the result last")
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -100,6 +98,6 @@ def _open_teller(id: str, agents: Sequence[dict[str, Any]]) -> Callable[[dict[st
         for block in teller.tell(headless.SessionEvent(fact, event["session_id"])):
             terminal.show(block)
         if fact.type == "permission_request":
-            terminal.line(f"  answer it: planck answer {fit_line(id)}", "dim")
+            terminal.line(f"  Answer with: planck answer {fit_line(id)}", "dim")
 
     return tell

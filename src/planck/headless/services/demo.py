@@ -14,7 +14,7 @@ from planck.permissions.approver import Approver
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.testing.scripted import Say, ScriptedProvider
 
-_TASK = "The tests of this project fail. Find out why, mend it, and show that they pass."
+_TASK = "The tests of this project fail. Find out why, fix it, and show that they pass."
 
 _PROJECT = {
     "prices.py": '''\
@@ -44,25 +44,25 @@ if __name__ == "__main__":
 _MODEL = {"provider": "offline", "model_id": "demo"}
 _TEAM = {
     "name": "Demo",
-    "description": "One leads, one builds, one tests.",
+    "description": "A lead, a builder and a tester.",
     "members": [
         {
             "type": "orchestrator",
             **_MODEL,
-            "system_prompt": "You lead: find out what is wrong, delegate the change, check the result.",
+            "system_prompt": "You lead: find the cause, delegate the fix, check the result.",
             "tools": ["read", "bash", "update_plan"],
         },
         {
             "type": "builder",
             **_MODEL,
             "description": "Reads and edits code.",
-            "system_prompt": "You change code, and have the tester confirm it.",
+            "system_prompt": "You change code, then ask the tester to confirm it.",
             "tools": ["read", "edit"],
         },
         {
             "type": "tester",
             **_MODEL,
-            "description": "Runs the tests and says what they show.",
+            "description": "Runs the tests and reports the results.",
             "system_prompt": "You run the tests and report exactly what they print.",
             "tools": ["bash"],
         },
@@ -132,43 +132,48 @@ def _answer(request: Request) -> Say:
     for role, script in (("You lead", _lead), ("You change code", _build), ("You run the tests", _test)):
         if role in request.system:
             return script(spoken, _last_output(request))
-    return Say(text="This offline model knows the demo only.")
+    return Say(text="This offline model only knows the demo.")
 
 
 def _lead(spoken: int, output: str) -> Say:
     match spoken:
         case 0:
             return Say(
-                text="I read the code, and ask the tester what fails.",
+                text="I'll read the code and ask the tester what fails.",
                 calls=[
                     _plan(done=0),
                     ("read", {"path": "prices.py"}),
-                    ("ask_agent", _to("tester", question="Run the tests. What fails, with which values?")),
+                    (
+                        "ask_agent",
+                        _to("tester", question="Please run the tests. What fails, and with which values?"),
+                    ),
                 ],
             )
         case 1:
-            task = "total() in prices.py subtracts the discount as an amount; it is in percent. Mend it."
+            task = "total() in prices.py subtracts the discount as an amount, but it is a percentage. Fix it."
             return Say(
-                text="The discount is subtracted as an amount. That is for the builder.",
+                text="The discount is subtracted as an amount, not a percentage. The builder can fix that.",
                 calls=[_plan(done=1), ("delegate_task", _to("builder", task=task))],
             )
         case 2:
-            return Say(text="The builder has it; I go on when its answer comes.")
+            return Say(text="The builder is working on it. I'll continue when it reports back.")
         case 3:
-            return Say(text="I check that myself.", calls=[_plan(done=2), ("bash", {"command": _RUN_TESTS})])
+            return Say(
+                text="I'll run the tests myself.", calls=[_plan(done=2), ("bash", {"command": _RUN_TESTS})]
+            )
         case 4 if "OK" not in output:
-            return Say(text="The tests still fail; see the last run above.")
+            return Say(text="The tests still fail. See the last run above.")
         case 4:
             return Say(calls=[_plan(done=3)])
     return Say(
-        text="**Mended.** `total` in `prices.py` took the discount as an amount; it is a percentage now.\n\n"
-        "- the builder changed one line, and nothing else\n"
-        "- the tester ran the tests after it, and so did I: both pass"
+        text="**Fixed.** `total` in `prices.py` subtracted the discount as an amount, not a percentage.\n\n"
+        "- The builder changed one line.\n"
+        "- The tester and I ran the tests after the change: both runs passed."
     )
 
 
 def _plan(done: int) -> tuple[str, dict[str, object]]:
-    texts = ("find the cause", "have it mended", "check")
+    texts = ("Find the cause", "Fix it", "Check the result")
     states = ["completed"] * done + ["in_progress", "pending", "pending"]
     return "update_plan", {"steps": [{"text": t, "status": s} for t, s in zip(texts, states, strict=False)]}
 
@@ -179,11 +184,11 @@ def _build(spoken: int, output: str) -> Say:
             return Say(calls=[("read", {"path": "prices.py"})])
         case 1:
             change = {"path": "prices.py", "old_string": _OLD, "new_string": _NEW}
-            return Say(text="One line to change.", calls=[("edit", change)])
+            return Say(text="I need to change one line.", calls=[("edit", change)])
         case 2:
             question = "I changed total() in prices.py. Do the tests pass now?"
             return Say(calls=[("ask_agent", _to("tester", question=question))])
-    return Say(text=f"total() takes the discount as a percentage now. The tester says: {output.strip()}")
+    return Say(text=f"total() now treats the discount as a percentage. The tester says: {output.strip()}")
 
 
 def _test(spoken: int, output: str) -> Say:
@@ -191,10 +196,14 @@ def _test(spoken: int, output: str) -> Say:
         return Say(calls=[("bash", {"command": _RUN_TESTS})])
     failure = re.search(r"AssertionError: (\S+) != (\S+)", output)
     if failure:
-        return Say(text=f"One fails: test_discount_is_in_percent got {failure[1]} and expects {failure[2]}.")
+        return Say(
+            text=f"One test fails: test_discount_is_in_percent got {failure[1]}, expected {failure[2]}."
+        )
     passed = re.search(r"Ran (\d+) tests", output)
     return Say(
-        text=f"All {passed[1]} pass." if passed and "OK" in output else f"I can't tell: {output[-200:]}"
+        text=f"All {passed[1]} tests pass."
+        if passed and "OK" in output
+        else f"I can't tell from this output: {output[-200:]}"
     )
 
 

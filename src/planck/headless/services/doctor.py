@@ -39,7 +39,7 @@ async def run_checks(project: Project) -> list[Check]:
     try:
         planck_ = Planck.of(project)
     except PlanckError as failure:
-        advice = "correct the file that is named" if isinstance(failure, ConfigError) else ""
+        advice = "Fix the file named above." if isinstance(failure, ConfigError) else ""
         return [*checks, Check("configuration", "error", failure.err.full_message, advice)]
     async with planck_:
         model = await _check_model(planck_)
@@ -49,13 +49,13 @@ async def run_checks(project: Project) -> list[Check]:
 
 def _check_configured(planck_: Planck) -> Iterator[Check]:
     resources = planck_.resources
-    sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
+    sources = ", ".join(layer.source for layer in resources.loaded.layers) or "defaults only"
     yield Check("configuration", "ok", sources)
     for notice in planck_.notices:
         yield Check("notice", "warning", notice)
     try:
         keys = [row for row in planck_.auth.status() if row["authenticated"] and row["source"]]
-        yield from (Check(f"key of {row['provider']}", "ok", f"from {row['source']}") for row in keys)
+        yield from (Check(f"{row['provider']} key", "ok", f"from {row['source']}") for row in keys)
     except PlanckError as failure:
         yield Check("keys", "error", failure.err.full_message)
     yield _check_containment()
@@ -69,10 +69,10 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
     yield from (Check("skill", "warning", problem) for problem in skills.problems)
     tools = ToolBox(planck_.project).inventory()
     files = [entry.trusted for entry in tools.entries if entry.source != BUILT_IN]
-    hidden = f", {files.count(False)} of the project wait for trust" if False in files else ""
+    hidden = f", {files.count(False)} more in this folder, which is not trusted" if False in files else ""
     yield Check("TOOL.json tools", "ok", f"{files.count(True)} found{hidden}")
     yield from (
-        Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
+        Check("tool", "warning", f"{problem.path}: {problem.error.message}", "Fix or remove it.")
         for problem in tools.problems
     )
     if missing := find_missing_extra():
@@ -80,14 +80,14 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
         yield Check(
             "MCP",
             "warning" if waiting else "ok",
-            "the extra `mcp` is not installed",
+            "the `mcp` extra is not installed",
             missing if waiting else "",
         )
     from planck.headless.members.external_check import find_installed
 
     agents = find_installed(planck_.project.environ.get("PATH", ""))
     listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
-    yield Check("agents that speak ACP", "ok", listed or "none; any of them could be a member of a team")
+    yield Check("ACP agents", "ok", listed or "none found (any of them can be a team member)")
     yield Check("hooks", "ok", ", ".join(reading.parse(planck_.config.hooks)[0]) or "none")
     for confined in _find_confined(planck_):
         yield Check("notice", "warning", confined)
@@ -98,7 +98,7 @@ def _check_runtime() -> Check:
         f"planck {planck.__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     )
     old = sys.version_info < (3, 11)
-    return Check("runtime", "error" if old else "ok", detail, "use Python 3.11 or newer" if old else "")
+    return Check("runtime", "error" if old else "ok", detail, "Use Python 3.11 or newer." if old else "")
 
 
 def _check_platform() -> Check:
@@ -106,9 +106,12 @@ def _check_platform() -> Check:
         return Check("platform", "ok", platform.platform(terse=True))
     if sys.platform == "darwin":
         return Check(
-            "platform", "warning", "macOS", "there is no sandbox here yet: commands ask, or need a rule"
+            "platform",
+            "warning",
+            "macOS",
+            "There is no sandbox on macOS yet. Commands ask first, or need a rule.",
         )
-    return Check("platform", "error", sys.platform, "this platform is not supported; use Linux or macOS")
+    return Check("platform", "error", sys.platform, "This platform is not supported. Use Linux or macOS.")
 
 
 _LEAST_FREE = 4 << 20
@@ -117,16 +120,16 @@ _LEAST_FREE = 4 << 20
 
 def _check_home(home: Path) -> Check:
     if not home.exists():
-        return Check("home", "ok", f"{home} (made when it is needed)")
+        return Check("home", "ok", f"{home} (created when needed)")
     if not home.is_dir():
-        return Check("home", "error", f"{home} is no folder", "move it away, or set PLANCK_HOME to a folder")
+        return Check("home", "error", f"{home} is not a folder", "Move it, or set PLANCK_HOME to a folder.")
     if not os.access(home, os.W_OK | os.X_OK):
-        return Check("home", "error", f"{home} can't be written", "mend its rights, or set PLANCK_HOME")
+        return Check("home", "error", f"{home} is not writable", "Fix its permissions, or set PLANCK_HOME.")
     free = shutil.disk_usage(home).free
     if free < _LEAST_FREE:
-        return Check("home", "error", f"{home}: its disk is full ({free:,} bytes left)", "free some space")
+        return Check("home", "error", f"{home}: the disk is full ({free:,} bytes left)", "Free some space.")
     if home.stat().st_mode & 0o022:
-        return Check("home", "warning", f"{home} can be written by others", f"chmod go-w {home}")
+        return Check("home", "warning", f"{home} is writable by other users", f"Run: chmod go-w {home}")
     return Check("home", "ok", str(home))
 
 
@@ -134,24 +137,28 @@ async def _check_model(planck_: Planck) -> Check:
     try:
         default = await planck_.default_model()
     except PlanckError as failure:
-        return Check("model", "warning", failure.err.full_message, "`planck setup` leads to one")
+        return Check("model", "warning", failure.err.full_message, 'Run "planck setup" to configure one.')
     model = default.model
-    detail = f"{model.label} ({model.provider}, window {model.context_window:,} tokens): {default.why}"
+    detail = f"{model.label} ({model.provider}, {model.context_window:,} tokens of context): {default.why}"
     return Check("model", "ok", detail)
 
 
 def _check_containment() -> Check:
     level = containment.containment()
     weak = level is containment.Containment.PROCESS_GROUP
-    advice = "install util-linux's unshare and setpriv: a command's children may survive it" if weak else ""
-    return Check("containment of commands", "warning" if weak else "ok", str(level), advice)
+    advice = (
+        "Install unshare and setpriv (util-linux). Without them, a command's children may outlive it."
+        if weak
+        else ""
+    )
+    return Check("command containment", "warning" if weak else "ok", str(level), advice)
 
 
 def _check_sandbox() -> Check:
     found = sandbox.find()
     if found.sandbox is not None:
         return Check("sandbox", "ok", str(found.sandbox.level))
-    advice = "install bubblewrap: without it, mode `workspace` asks before each command"
+    advice = "Install bubblewrap. Without it, mode `workspace` asks before each command."
     return Check("sandbox", "warning", "; ".join(found.problems), advice)
 
 
@@ -175,15 +182,15 @@ def _find_confined(planck_: Planck) -> Iterator[str]:
 def _check_limits() -> Check:
     """A cgroup would count all processes of a command together; we have none to give."""
     memory, file = process.MAX_DATA >> 30, process.MAX_FILE >> 30
-    text = f"memory {memory} GiB for each process (RLIMIT_DATA; no cgroup), files {file} GiB"
-    return Check("limits of commands", "ok", f"{text}, {process.MAX_PROCESSES} processes")
+    text = f"{memory} GiB memory per process (RLIMIT_DATA, no cgroup), {file} GiB per file"
+    return Check("command limits", "ok", f"{text}, {process.MAX_PROCESSES} processes")
 
 
 def _check_sessions(folder: Path) -> Check:
     there = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
     if not os.access(there, os.W_OK):
         return Check(
-            "sessions", "error", f"{folder} can't be written", "set sessions_dir, or mend its rights"
+            "sessions", "error", f"{folder} is not writable", "Fix its permissions, or set sessions_dir."
         )
     count = sum(1 for _ in folder.glob("*_*.db")) if folder.exists() else 0
     return Check("sessions", "ok", f"{count} in {folder}")

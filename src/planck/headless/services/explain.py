@@ -88,7 +88,8 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
             return spec
     names = ", ".join(sorted({spec.name for spec in members}))
     raise ExplainError(
-        ErrorKind.NOT_FOUND, f"no agent {agent!r} in this team; there are: {names}; --team names another"
+        ErrorKind.NOT_FOUND,
+        f"Agent not found: {agent!r}. This team has: {names}. Use --team for another team.",
     )
 
 
@@ -120,7 +121,7 @@ def _read_arguments(tool: str, what: str, first: str) -> dict[str, Any]:
     except ValueError as problem:
         raise ExplainError(
             ErrorKind.INVALID_ARGS,
-            f"arguments of {tool!r} are no JSON: {problem}; write them as "
-            f"""'{{"{first or "name"}": "value"}}', in single quotes""",
+            f"The arguments of {tool!r} are not valid JSON: {problem}. Write them in single quotes: "
+            f"""'{{"{first or "name"}": "value"}}'.""",
         ) from None
     return args if isinstance(args, dict) else {}

@@ -50,7 +50,7 @@ class WorkspaceFiles:
                     return sorted(_describe(entries), key=lambda entry: entry.name)
             except OSError as problem:
                 raise FileError(
-                    ErrorKind.READ_FAILED, f"{path!r} can't be listed: {problem.strerror}"
+                    ErrorKind.READ_FAILED, f"Cannot list {path!r}: {problem.strerror}. Check its permissions."
                 ) from None
 
     def read(self, path: str, offset: int) -> Part:
@@ -62,7 +62,7 @@ class WorkspaceFiles:
                 return Part(_cut_whole(data) if begin + len(data) < size else data, begin, size)
             except OSError as problem:
                 raise FileError(
-                    ErrorKind.READ_FAILED, f"{path!r} can't be read: {problem.strerror}"
+                    ErrorKind.READ_FAILED, f"Cannot read {path!r}: {problem.strerror}. Check its permissions."
                 ) from None
 
 

@@ -59,7 +59,7 @@ class Setup:
         there = next(path for path in (self.home, *self.home.parents) if path.exists())
         if not there.is_dir() or not os.access(there, os.W_OK):
             raise ConfigError(
-                ErrorKind.WRITE_FAILED, f"{there} can't be written; mend its rights, or set PLANCK_HOME"
+                ErrorKind.WRITE_FAILED, f"Cannot write to {there}. Fix its permissions, or set PLANCK_HOME."
             )
 
     def find_key(self, provider: str) -> str:
@@ -89,7 +89,8 @@ class Setup:
         if candidate.provider in self._ring.file.read():
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                f"{candidate.provider!r} has a key, for another address; use another name, or give the key",
+                f"The stored key of {candidate.provider!r} is for another address. "
+                "Use another name, or enter the key.",
             )
 
     def choose_name(self, address: str) -> str:
@@ -99,7 +100,7 @@ class Setup:
             if name not in known or known[name].base_url == address:
                 return name
         raise ConfigError(
-            ErrorKind.LIMIT_EXCEEDED, "there are 99 other servers; remove some from `providers`"
+            ErrorKind.LIMIT_EXCEEDED, "Too many servers: 99 are configured. Remove some from `providers`."
         )
 
     async def test(self, candidate: Candidate) -> ModelTest:

@@ -21,7 +21,7 @@ class FoundFile(msgspec.Struct, frozen=True):
     why: str
 
 
-_TRUST = "once you trust this folder (`planck permissions trust`)"
+_TRUST = 'once you trust this folder (run "planck permissions trust")'
 
 
 def survey_files(project: Project) -> list[FoundFile]:
@@ -34,7 +34,9 @@ def _list_texts(project: Project) -> Iterator[FoundFile]:
     if (work / "CLAUDE.md").is_file():
         beside = (work / "AGENTS.md").is_file()
         why = (
-            "AGENTS.md is read in its place; say there what is missing" if beside else "read as instructions"
+            "AGENTS.md is read instead. Copy anything it lacks into it."
+            if beside
+            else "Read as project instructions."
         )
         yield FoundFile("CLAUDE.md", "instructions", not beside, why)
     for name in (
@@ -46,7 +48,7 @@ def _list_texts(project: Project) -> Iterator[FoundFile]:
     ):
         if (work / name).exists():
             yield FoundFile(
-                name, "instructions", False, "only AGENTS.md and CLAUDE.md are read; copy what holds"
+                name, "instructions", False, "Only AGENTS.md and CLAUDE.md are read. Copy what applies there."
             )
 
 
@@ -56,21 +58,19 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
     for folder in (".agents", ".claude"):
         count = sum(one.file.is_relative_to(work / folder) for one in agents.agents.values())
         if count:
-            text = "for --agent NAME, spawn_agent and members of a team"
-            yield FoundFile(f"{folder}/agents", f"{count} agents", True, text)
+            text = "Available to --agent NAME, spawn_agent and team members."
+            yield FoundFile(f"{folder}/agents", _count(count, "agent"), True, text)
         for problem in (one for one in agents.problems if one.startswith(str(work / folder))):
             path, _, why = problem.partition(": ")
             yield FoundFile(str(Path(path).relative_to(work)), "agent", False, why)
         count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
         if count:
-            text = (
-                "called by `/name` in a conversation and by `planck run /name`; `!` lines in them are not run"
-            )
-            yield FoundFile(f"{folder}/commands", f"{count} commands", True, text)
+            text = 'Run them with /name in a conversation, or "planck run /name". Their ! lines are not run.'
+            yield FoundFile(f"{folder}/commands", _count(count, "command"), True, text)
         count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
         if count:
             yield FoundFile(
-                f"{folder}/skills", f"{count} skills", True, "named to agents, loaded when needed"
+                f"{folder}/skills", _count(count, "skill"), True, "Listed to agents, loaded when needed."
             )
     for name in (".claude/settings.json", ".claude/settings.local.json"):
         yield from _list_settings(work, name)
@@ -82,21 +82,21 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
     try:
         raw = json.loads(read_regular(work / name, MAX_BYTES))
     except (OSError, ValueError, RecursionError) as problem:
-        yield FoundFile(name, "settings", False, f"it can't be read: {problem}")
+        yield FoundFile(name, "settings", False, f"Cannot be read: {problem}.")
         return
     if not isinstance(raw, dict):
-        yield FoundFile(name, "settings", False, "it is no JSON object")
+        yield FoundFile(name, "settings", False, "It is not a JSON object.")
         return
     if isinstance(raw.get("hooks"), dict):
         known, problems = reading.parse(raw["hooks"])
         count = sum(map(len, known.values()))
-        why = "they work as they are: copy them under `hooks` of .planck/config.json, then trust the folder"
-        yield FoundFile(name, f"{count} hooks", False, "; ".join([why, *problems]))
+        why = "Copy them unchanged to `hooks` in .planck/config.json, then trust the folder."
+        yield FoundFile(name, _count(count, "hook"), False, " ".join([why, *problems]))
     if "permissions" in raw:
-        why = "its rules are another language; say them with `permissions` or --allowed-tools"
+        why = "The rule format differs. Use `permissions` in the configuration, or --allowed-tools."
         yield FoundFile(name, "permissions", False, why)
     if rest := sorted(set(raw) - {"hooks", "permissions", "$schema"}):
-        yield FoundFile(name, ", ".join(rest), False, "settings of another program")
+        yield FoundFile(name, ", ".join(rest), False, "Settings of another program.")
 
 
 def _list_servers(project: Project) -> Iterator[FoundFile]:
@@ -109,8 +109,8 @@ def _list_servers(project: Project) -> Iterator[FoundFile]:
         yield FoundFile(".mcp.json", "MCP servers", False, str(problem))
         return
     trusted = project.resources.loaded.trusted
-    why = "started with a session" if trusted else f"started {_TRUST}"
-    yield FoundFile(".mcp.json", f"{len(servers)} MCP servers: {', '.join(servers)}", trusted, why)
+    why = "Started with each session." if trusted else f"Started {_TRUST}."
+    yield FoundFile(".mcp.json", f"{_count(len(servers), 'MCP server')}: {', '.join(servers)}", trusted, why)
 
 
 def _list_others(project: Project) -> Iterator[FoundFile]:
@@ -121,23 +121,30 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
         try:
             raw = tomllib.loads(read_regular(work / ".codex/config.toml", MAX_BYTES).decode())
         except (OSError, ValueError) as problem:
-            yield FoundFile(".codex/config.toml", "settings", False, f"it can't be read: {problem}")
+            yield FoundFile(".codex/config.toml", "settings", False, f"Cannot be read: {problem}.")
         else:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
-                why = "not read from there: `planck mcp add NAME -- COMMAND`, or copy them into .mcp.json"
-                yield FoundFile(".codex/config.toml", f"{len(servers)} MCP servers", False, why)
+                why = 'Add them with "planck mcp add NAME -- COMMAND", or copy them into .mcp.json.'
+                yield FoundFile(".codex/config.toml", _count(len(servers), "MCP server"), False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
-                yield FoundFile(".codex/config.toml", ", ".join(rest), False, "settings of another program")
+                yield FoundFile(".codex/config.toml", ", ".join(rest), False, "Settings of another program.")
     prompts = work / ".codex/prompts"
     if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
-        why = "copy them into .agents/commands: they work as they are"
-        yield FoundFile(".codex/prompts", f"{count} commands", False, why)
+        why = "Copy them unchanged into .agents/commands."
+        yield FoundFile(".codex/prompts", _count(count, "command"), False, why)
     for name in ("opencode.json", ".gemini/settings.json", ".cursor/mcp.json", ".vscode/mcp.json"):
         if (work / name).exists():
             yield FoundFile(
-                name, "settings", False, "settings of another program; servers: `--mcp-config FILE`"
+                name,
+                "settings",
+                False,
+                "Settings of another program. Load its servers with --mcp-config FILE.",
             )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def write_agents_md(project: Project) -> Path | None:
@@ -149,7 +156,7 @@ def write_agents_md(project: Project) -> Path | None:
     lines = [
         f"# {work.name}",
         "",
-        "What an agent that works here must know. Keep it short.",
+        "What an agent working here must know. Keep it short.",
         "",
         "## Commands",
     ]
@@ -158,8 +165,8 @@ def write_agents_md(project: Project) -> Path | None:
     ]
     lines += ["", "## Layout"]
     folders = sorted(one.name for one in work.iterdir() if one.is_dir() and not one.name.startswith("."))
-    lines += [f"- `{name}/`: (what is in it)" for name in folders[:20]] or ["- (what is where)"]
-    lines += ["", "## Rules", "- (what people get wrong here)", ""]
+    lines += [f"- `{name}/`: (contents)" for name in folders[:20]] or ["- (where to find things)"]
+    lines += ["", "## Rules", "- (common mistakes to avoid)", ""]
     try:
         with Root(work, protected=False).writing("AGENTS.md") as slot:
             slot.replace("\n".join(lines).encode(), 0o644)

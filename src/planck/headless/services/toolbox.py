@@ -58,10 +58,11 @@ class Inventory(msgspec.Struct, frozen=True):
         names = [entry.tool.name for entry in self.entries]
         if name in names:
             return self.entries[names.index(name)]
-        hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
-        also = "".join(f"; {problem.error.message}" for problem in self.problems if problem.path == PEER)
-        notices = "".join(f"; {notice}" for notice in self.notices)
-        return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name!r}{hint}{also}{notices}")
+        hint = did_you_mean_one_of(name, names) or f". Available: {', '.join(names)}."
+        also = [problem.error.message for problem in self.problems if problem.path == PEER]
+        more = "".join(f" {text.removesuffix('.')}." for text in (*also, *self.notices))
+        text = f'Unknown tool: {name!r}{hint}{more} Run "planck tools list".'
+        return Err(ErrorKind.UNKNOWN_TOOL, text)
 
 
 class ToolBox:
@@ -127,14 +128,14 @@ class ToolBox:
         for peer, tool in [(owner, tool) for owner in peers.open for tool in owner.tools.values()]:
             if tool.name in taken:
                 owner = f"{peer.component} {peer.name!r}"
-                text = f"{owner}: its tool {tool.name!r} is left out: the name is taken; rename it"
+                text = f"Tool {tool.name!r} of {owner} is left out: another tool has that name. Rename it."
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)
                 entries.append(ToolRow(tool, f"{peer.component} {peer.name}"))
         for report in peers.report():
             if report.state != "connected":
-                why = report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
+                why = report.detail or f"not ready after {_PATIENCE:g} s (state: {report.state})"
                 text = f"{report.component} {report.name!r}: {why}"
                 problems.append(Problem(PEER, Err(ErrorKind.PEER_FAILED, text)))
         entries += [entry for entry in own.entries if not entry.trusted]
@@ -158,8 +159,8 @@ class ToolBox:
         if not entry.trusted:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
-                f"{name!r} comes from this folder ({entry.source}), which is not trusted; "
-                "read it, then pass --trust to run it",
+                f"The tool {name!r} comes from this folder ({entry.source}), which is not trusted. "
+                "Review it, then pass --trust to run it.",
             )
         tools = ToolSet([entry.tool])
         scribe = Scribe(Unrecorded(), "user")

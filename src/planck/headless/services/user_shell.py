@@ -21,7 +21,7 @@ class ShellRun(msgspec.Struct, frozen=True):
 
     def as_message(self) -> str:
         """What the agents are told, in the user's words."""
-        how = "it was ended after 10 minutes" if self.exit_code is None else f"exit code {self.exit_code}"
+        how = "stopped after 10 minutes" if self.exit_code is None else f"exit code {self.exit_code}"
         return f"I ran this in my own shell:\n\n$ {self.command}\n{self.output.rstrip()}\n[{how}]"
 
 
