@@ -38,13 +38,14 @@ def guard() -> None:
         sys.stdout.reconfigure(errors=_ESCAPED)
 
 
-def decode_input(raw: bytes, what: str = "standard input") -> str:
+def decode_input(raw: bytes, what: str = "Standard input") -> str:
     """Returns input as text; bytes that are no UTF-8 are repaired, which is said on stderr."""
     try:
         return raw.decode()
     except UnicodeDecodeError as problem:
-        spot = f"from byte {problem.start + 1} on"
-        print(f"planck: {what} is no UTF-8 {spot}; what can't be read is shown as �", file=sys.stderr)
+        spot = f"at byte {problem.start + 1}"
+        text = f"planck: {what} is not valid UTF-8 {spot}. Invalid bytes are replaced with �."
+        print(text, file=sys.stderr)
         return raw.decode(errors="replace")
 
 
@@ -108,8 +109,33 @@ def _escape(failure: UnicodeError) -> tuple[str, int]:
 
 
 def complain(line: str) -> None:
-    """One line on standard error; on a terminal broken between words: what it says to do is copied."""
-    text = f"planck: {line}"
+    """Prints a notice on standard error."""
+    _print_line(f"planck: {line}")
+
+
+def report_error(kind: str, message: str) -> None:
+    """Prints an error on standard error, in the one form that every command uses."""
+    _print_line(format_error(kind, message))
+
+
+def format_error(kind: str, message: str) -> str:
+    """Returns `error: <sentence>. <what to do next>. [<kind>]` on one line, harmless to a terminal."""
+    return f"error: {format_sentence(message)} [{kind}]"
+
+
+def format_sentence(message: str) -> str:
+    """Returns the message on one line, with a capital if it starts with a plain word, and a final stop."""
+    from planck.records.visible import fit_line
+
+    text = fit_line(message) or "Unknown error"
+    first = text.partition(" ")[0].rstrip(",;")
+    if first.isascii() and first.isalpha() and first.islower():
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
+
+
+def _print_line(text: str) -> None:
+    """On a terminal, breaks between words: commands in the text can be copied."""
     if sys.stderr.isatty():
         from shutil import get_terminal_size
         from textwrap import fill
