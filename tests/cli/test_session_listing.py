@@ -329,7 +329,7 @@ async def test_resume_without_a_name_asks_which(tmp_path: Path) -> None:
         for name in ("calm-fox", "bold-owl"):
             assert (await bench.run("run", f"about {name}", "--name", name)).code == 0
         run = await on_terminal("run", "and now?", "-r", home=bench.home, work=bench.work)
-        await run.until("Which? 1 to 2")
+        await run.until("Resume which session? (1-2,")
         assert [line.split()[:2] for line in run.text.splitlines()[:2]] == [
             ["1", "bold-owl"],
             ["2", "calm-fox"],

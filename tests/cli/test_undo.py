@@ -52,7 +52,7 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert (a.read_text(), b.exists()) == (changed, True)
     assert "-LINE TWO" in seen.out
     assert "+line 2" in seen.out
-    assert "not undoable: bash echo from bash > c.txt" in seen.out
+    assert "cannot be undone: bash echo from bash > c.txt" in seen.out
     first = await bench.run("undo")
     assert first.code == 0
     assert (a.read_text(), b.exists(), c.exists()) == (LINES, False, True)
@@ -85,7 +85,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
     done = await bench.run("undo")
     assert done.code == 1
     assert (a.read_text(), b.exists()) == (mine, False)
-    assert "a.txt stays as it is: later edits touch the same lines" in done.out
+    assert "a.txt stays unchanged: later edits touch the same lines" in done.out
 
 
 async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:

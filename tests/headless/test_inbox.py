@@ -144,6 +144,7 @@ async def test_a_question_says_what_its_recorded_request_says(tmp_path: Path) ->
         "reason",
         "rule",
         "preview",
+        "preview_failed",
         "deadline",
         "digest",
     ]
@@ -180,6 +181,7 @@ async def test_a_dry_run_that_fails_hangs_or_floods_still_leads_to_the_question(
         assert 60_000 < len(asked["flood"].preview) < 70_000
         assert "would fail" in asked["fail"].preview
         assert asked["plain"].preview == ""
+        assert [one.tool for one in asked.values() if one.preview_failed] == ["fail"]
         for one in asked.values():
             assert inbox.answer(one.id, one.digest, True) is None
 

@@ -124,7 +124,7 @@ async def test_the_end_of_a_long_change_is_shown_and_what_is_not_is_counted(
         assert "+echo EVIL" in rows, where
         assert (f"[{hidden} lines are not shown]" in rows) == bool(hidden), where
     assert json.loads(msgspec.json.encode(Pending.of(question)))["hidden_lines"] == hidden
-    said = f"{hidden:,} lines are not in this diff"
+    said = f"{hidden:,} lines not shown in this diff"
     box = draw_box(question, 100)
     drawn = "\n".join(map(as_text, box.lines))
     assert (box.whole, said in drawn, said in _call_text(question)) == (

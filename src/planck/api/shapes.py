@@ -351,6 +351,7 @@ class Pending(Shape, frozen=True, kw_only=True):
     rule: str
     preview: str
     hidden_lines: int = 0
+    preview_failed: bool = False
     asked: str
     deadline: str
     digest: str

@@ -103,7 +103,7 @@ class Hiding:
         if not (self._outputs or self._is_diff(data.get("name"))):
             return
         data["output"] = HIDDEN
-        for name in ("images", "notice"):
+        for name in ("images", "notice", "summary"):
             data.pop(name, None)
         if isinstance(error := data.get("error"), dict):
             data["error"] = {"kind": error.get("kind", ""), "message": HIDDEN, "details": {}}
@@ -118,8 +118,9 @@ class Hiding:
                 data[name] = HIDDEN
 
     def _hide_decision(self, data: Data) -> None:
-        if self._args and data.get("reason"):
-            data["reason"] = HIDDEN
+        for name in ("reason", "cause"):
+            if self._args and data.get(name):
+                data[name] = HIDDEN
 
     def _hide_error(self, data: Data) -> None:
         if self._args or self._outputs or self._diffs:

@@ -26,7 +26,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
 from planck.records.tools import COMMAND_TOOLS
 from planck.records.visible import spell_out
-from planck.toolkit.permit import Rehearse, Trial
+from planck.toolkit.permit import Preview, Rehearse, Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import CHANGED, Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
@@ -122,6 +122,7 @@ class Gate:
             reason=f"the user {'took' if allow else 'did not take'} what the server now says of its tools",
             request_id=question.id,
             scope="session" if allow else "",
+            by_user=not allow,
         )
         await scribe.record(fact, barrier=True)
         return allow
@@ -252,7 +253,7 @@ class AgentGate:
         if not answer.allow:
             reason = truncate(spell_out(answer.reason), _MAX_REASON)
             why = f"the user said no{reason and ': ' + reason}"
-            return await self._deny(ctx, tool, why, verdict, **said)
+            return await self._deny(ctx, tool, why, verdict, **said, by_user=True, cause=reason)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
             why = f"the user said yes, but it is denied since the question was put: {now.why}"
@@ -284,12 +285,13 @@ class AgentGate:
             basis = await tool.basis(args, dry)
             verdict = replace(verdict, confinement=replace(verdict.confinement, basis=basis))
         question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
-        preview = await self._rehearse(tool, call.args, dry) if self._rehearse else ""
+        preview = await self._rehearse(tool, call.args, dry) if self._rehearse else Preview()
         question = replace(
             question,
             session_id=approvals.session_id,
             call_id=ctx.call_id,
-            preview=spell_out(preview),
+            preview=spell_out(preview.text),
+            preview_failed=preview.failed,
             deadline=approvals.find_deadline(),
         )
         # Keys first: half of one, at the edge of what is left out, would not be recognized.
@@ -302,7 +304,8 @@ class AgentGate:
         if verdict.confinement.addresses:
             way_out = "add the address under `providers`, or use a model of list_models"
         reason = f"{tool.name!r} is not permitted: {why}; go on without it, or tell the user to {way_out}"
-        await self._record(ctx, tool, reason, allow=False, **answered)
+        facts = {"cause": why, "remedy": way_out, **answered}
+        await self._record(ctx, tool, reason, allow=False, **facts)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
 
     async def _record(

@@ -47,6 +47,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What the tool's dry run says; of `edit` and `write` a diff."""
     hidden_lines: int = 0
     """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
+    preview_failed: bool = False
+    """The dry run failed or did not finish: `preview` says why."""
     asked: str = ""
     """When it was put."""
     deadline: str = ""

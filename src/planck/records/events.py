@@ -169,6 +169,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """Of a task: what was lent for it, given back when its turn ends."""
     images: tuple[Image, ...] | msgspec.UnsetType = msgspec.UNSET
     """What the user attached."""
+    user_knows: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of news to the agents: the user did it, so frontends do not show it. Absent in older logs."""
 
 
 class Delivery(View, frozen=True, kw_only=True):
@@ -265,6 +267,9 @@ class ToolEnd(View, frozen=True, kw_only=True):
     """Of the whole output of a command, where `output` is not all of it."""
     whole: str = ""
     """The name of the blob with all of it, in a log that other machines may go on with."""
+    summary: str = ""
+    """What a line shows of an output that was read or searched for, if that is not its number of lines: which
+    part of a file it is, or that nothing was found. Absent in older logs."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -333,6 +338,8 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """The tool's dry run, bounded: of `edit` and `write` the path and a unified diff."""
     hidden_lines: int = 0
     """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
+    preview_failed: bool = False
+    """The dry run failed or did not finish: `preview` says why."""
     deadline: str = ""
     """When the answer is no."""
     digest: str
@@ -351,6 +358,12 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     request_id: str = ""
     scope: Literal["", "once", "session", "rule"] = ""
     request: RequestKey | None = None
+    by_user: bool = False
+    """The user denied it when asked: `cause` is the reason they gave, if any."""
+    cause: str = ""
+    """Why it was denied, without the advice that `reason` has for the model; empty in older logs."""
+    remedy: str = ""
+    """What the user can do so that such a call is allowed."""
 
 
 class Cut(msgspec.Struct, frozen=True):

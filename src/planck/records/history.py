@@ -7,6 +7,7 @@ in the projection, so that the log is never rewritten.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from planck.records import codec
@@ -327,7 +328,9 @@ def _render_envelope(envelope: Envelope) -> str:
     )
 
 
-def make_news(id: str, receiver: str, text: str, root: str | None = None) -> Envelope:
+def make_news(
+    id: str, receiver: str, text: str, root: str | None = None, *, user_knows: bool = False
+) -> Envelope:
     """Makes what the runtime tells an agent of a change around it; it joins what comes next."""
     return Envelope(
         id=id,
@@ -337,6 +340,7 @@ def make_news(id: str, receiver: str, text: str, root: str | None = None) -> Env
         text=f"[planck: {text}]",
         root=root,
         origin=Origin.PLANCK,
+        user_knows=user_knows or UNSET,
     )
 
 

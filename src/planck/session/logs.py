@@ -83,7 +83,7 @@ class SessionLog:
         for row in fold_events(self.store.read()).agents:
             if row.status == "ended":
                 continue
-            news = make_news(ids.new(), row.id, text)
+            news = make_news(ids.new(), row.id, text, user_knows=True)
             facts: list[View] = [news]
             if not row.opened_by:  # a turn that was cut has open calls: the resume ends them, then shows it
                 facts.append(Delivery(ids=(news.id,), state="delivered"))

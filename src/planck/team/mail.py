@@ -118,9 +118,9 @@ class Mail:
         return refused or Accepted(id, posting.seq)
 
     async def announce(self, text: str, receivers: Iterable[Member]) -> None:
-        """Tell agents what changed around them; it wakes nobody, and nobody answers it."""
+        """Tell agents what the user changed around them; it wakes nobody, and nobody answers it."""
         for member in receivers:
-            news = make_news(self._ids.new(), member.id, text, self._newest_root)
+            news = make_news(self._ids.new(), member.id, text, self._newest_root, user_knows=True)
             await member.actor.agent.tell(news)
 
     def note_change(self, text: str, receivers: Iterable[Member], call_id: str | None) -> None:

@@ -1,7 +1,7 @@
 """What the executor asks before it runs a call."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from planck.records.authority import Confinement
 from planck.records.outcome import Err
@@ -20,7 +20,13 @@ class Trial(Protocol):
         run again, or why it is not."""
 
 
-Rehearse = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[str]]
+class Preview(NamedTuple):
+    text: str = ""
+    failed: bool = False
+    """The dry run failed or did not finish: `text` says why."""
+
+
+Rehearse = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Preview]]
 """Returns what the tool's dry run says, bounded; nothing is changed, and nothing asked."""
 
 

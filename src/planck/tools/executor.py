@@ -17,7 +17,7 @@ from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, KnownKeys
-from planck.toolkit.permit import Permit
+from planck.toolkit.permit import Permit, Preview
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unheard, unrecorded
 from planck.toolkit.toolset import ToolSet
@@ -135,13 +135,13 @@ class Executor:
         unread, self._unread = self._unread, []
         return unread
 
-    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
+    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Preview:
         """Runs the tool's own dry run for whoever decides about the call; why it can't is said in its place.
 
         It is given nothing to record with, and little time; a tool without one says nothing.
         """
         if not tool.has_preview:
-            return ""
+            return Preview()
         dry = msgspec.structs.replace(ctx, dry_run=True, progress=unheard, record=unrecorded)
         task = asyncio.get_running_loop().create_task(self._run_guarded(tool, args, dry))
         try:
@@ -151,11 +151,11 @@ class Executor:
             raise
         if not done:
             await self._stop(task, tool)
-            return f"[its dry run did not finish within {_REHEARSAL:g} s]"
+            return Preview(f"[its dry run did not finish within {_REHEARSAL:g} s]", failed=True)
         outcome = task.result()
         if isinstance(outcome, Err):
-            return f"[it would fail: {outcome}]"
-        return str(outcome.value.get("output", "")) if isinstance(outcome, Ok) else ""
+            return Preview(f"[it would fail: {outcome}]", failed=True)
+        return Preview(str(outcome.value.get("output", ""))) if isinstance(outcome, Ok) else Preview()
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
         call, begun = read.call, self._clock.monotonic()

@@ -10,6 +10,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.events import ErrorData, ToolEnd
 from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok, name_exception
+from planck.records.tools import find_row
 from planck.toolkit.tool import Outcome, outcome_of
 from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
 
@@ -37,6 +38,8 @@ class Finished(msgspec.Struct, frozen=True):
     """Of the whole output, where that is more than what is kept of it."""
     whole: str = ""
     """The blob with all of it, in a log that other machines may go on with."""
+    summary: str = ""
+    """What a line shows of the output, where that is not its number of lines."""
 
     @property
     def ok(self) -> bool:
@@ -58,6 +61,7 @@ class Finished(msgspec.Struct, frozen=True):
             notice=notice,
             lines=self.lines,
             whole=self.whole,
+            summary=self.summary,
         )
 
 
@@ -76,7 +80,9 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     code, lines = value.get("exit_code"), value.get("lines")
     code = code if type(code) is int else None
     lines = lines if type(lines) is int and _MARKER in output else 0
-    return Finished(call, Ok(value), output, code, images, duration_ms, lines)
+    summary = value.get("summary") if find_row(call.name).shown == "count" else ""
+    summary = summary if isinstance(summary, str) else ""
+    return Finished(call, Ok(value), output, code, images, duration_ms, lines, summary=summary)
 
 
 def broken(name: str, problem: BaseException) -> Err:

@@ -37,12 +37,12 @@ async def test_an_edit_is_asked_about_by_its_diff(tmp_path: Path) -> None:
         bench = Bench(tmp_path, server.url)
         (bench.work / "a.py").write_text("x = 1\n")
         run_ = await run(bench)
-        at = await run_.until("asks for edit:\r\n    --- a/a.py\r\n    +++ b/a.py\r\n")
+        at = await run_.until("asks to use edit:\r\n    --- a/a.py\r\n    +++ b/a.py\r\n")
         at = await run_.until("    -x = 1\r\n    +x = 2\r\n", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("y\n")
         at = await run_.until("[it would fail: no_match: ", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("n\n")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -54,19 +54,19 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
     async with WireServer([bash(evil), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("y: yes, once")
-        assert "orchestrator asks for bash" in run_.text
+        at = await run_.until("y: allow once")
+        assert "orchestrator asks to use bash" in run_.text
         assert "echo safe\\x0d\\x1b[2K\\u202e; touch ran # " + "x" * 300 + " end" in run_.text.replace(
             "\r\n", ""
         )
         assert "outside the sandbox: it may change any file of yours and use the network" in run_.text
-        assert "s: in this session" not in run_.text
+        assert "s: allow for this session" not in run_.text
         run_.type("\n")
-        at = await run_.until("Enter alone is no answer", at)
+        at = await run_.until("Enter alone is not an answer", at)
         run_.type("ye\n")
-        at = await run_.until("is no answer", at)
+        at = await run_.until("is not an answer.", at)
         run_.type("s\n")
-        at = await run_.until("is no answer", at)
+        at = await run_.until("is not an answer.", at)
         run_.type("n\n")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -81,13 +81,13 @@ async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: P
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("y: yes, once")
+        at = await run_.until("y: allow once")
         run_.type("y\n")
         await until(bench.work / "one")
         run_.type("y\n")
         (tmp_path / "gate" / "open").touch()
         at = await run_.until("    touch two", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("n\n")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -110,12 +110,12 @@ async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(tmp_path
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("e RULE: changes")
+        at = await run_.until("e RULE: change")
         for paste in PASTES:
             run_.type(paste)
-            at = await run_.until("what is pasted, or comes with other lines, is no answer", at)
-            at = await run_.until("e RULE: changes", at)
-        assert "asks for bash:\r\n    touch ran" in run_.text
+            at = await run_.until("Pasted text, or several lines at once, is not an answer", at)
+            at = await run_.until("e RULE: change", at)
+        assert "asks to use bash:\r\n    touch ran" in run_.text
         run_.type("n\n")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -159,23 +159,25 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
     async with WireServer([*script, bash("rm more"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("y: yes, once")
+        at = await run_.until("y: allow once")
         at = await run_.until(
-            "s: in this session, for orchestrator: exactly bash touch one (outside the sandbox)\r\n", at
+            "s: allow for this session, this agent only: exactly bash touch one (outside the sandbox)\r\n",
+            at,
         )
         run_.type("s\n")
         at = await run_.until("    touch one more", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("y\n")
         at = await run_.until("    rm one", at)
-        at = await run_.until(f"r: always; {bench.home / 'config.json'} gets the rule", at)
+        at = await run_.until("r: always allow; saves {", at)
+        at = await run_.until(f"}} in {bench.home / 'config.json'}", at)
         run_.type("r\n")
         at = await run_.until("    rm more", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("y\n")
         await run_.until("done", at)
         assert await run_.end() == 0
-    assert run_.text.count("asks for bash:") == 4
+    assert run_.text.count("asks to use bash:") == 4
     assert list(bench.work.iterdir()) == []
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
     rule = {"tool": "bash", "decision": "allow", "command": "rm one", "exact": True, "unconfined": True}
@@ -195,21 +197,21 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
             subprocess.run(["git", *words], cwd=bench.work, check=True)
         (bench.work / "one").touch()
         run_ = await run(bench)
-        at = await run_.until("e RULE: changes that rule first, such as: e git commit *")
+        at = await run_.until("e RULE: change the rule first, for example: e git commit *")
         run_.type("e git *\n")
         at = await run_.until("no * right behind 'git'", at)
         at = await run_.until("exactly bash git commit -m x", at)
         at = await run_.until("e RULE:", at)
         run_.type("e git commit *\n")
-        at = await run_.until("s: in this session, for orchestrator: bash git commit *", at)
+        at = await run_.until("s: allow for this session, this agent only: bash git commit *", at)
         at = await run_.until('"command": "git commit *"', at)
         at = await run_.until("e RULE:", at)
         run_.type("r\n")
         at = await run_.until("    rm one", at)  # `git commit --amend` was not asked about
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("e rm *\n")
         at = await run_.until("no * for 'rm', which could then do anything", at)
-        at = await run_.until("y: yes, once", at)
+        at = await run_.until("y: allow once", at)
         run_.type("n not that one, please\n")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -223,7 +225,7 @@ async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("y: yes, once")
+        at = await run_.until("y: allow once")
         run_.type("\x04")
         await run_.until("done", at)
         assert await run_.end() == 0
@@ -244,17 +246,17 @@ async def test_a_run_asks_with_the_box_and_the_keys_of_a_conversation(tmp_path: 
         at = await run_.until("+x = 2", at)
         at = await run_.until(KEYS, at)
         run_.type("y")
-        at = await run_.until("you said yes, once", at)
+        at = await run_.until("Allowed once: ", at)
         at = await run_.until(KEYS, at)
         run_.type("e")
-        at = await run_.until("why not?", at)
+        at = await run_.until("Reason for orchestrator?", at)
         run_.type("use git log instead\r")
-        at = await run_.until("you said no: use git log instead", at)
+        at = await run_.until("Denied: bash touch ran (reason: use git log instead)", at)
         await run_.until("mended", at)
         assert await run_.end() == 0
     seen = "\n".join(run_.seen)
-    assert [seen.count(once) for once in ("mended", "you said yes", "you said no", "3 steps")] == [1] * 4
-    assert "why not?" not in seen  # what was painted was taken away
+    assert [seen.count(once) for once in ("mended", "Allowed once", "Denied: ", "3 steps")] == [1] * 4
+    assert "Reason for orchestrator?" not in seen  # what was painted was taken away
     assert (bench.work / "a.py").read_text() == "x = 2\n"
     assert "the user said no: use git log instead" in server.asked[2].json["messages"][-1]["content"]
 
@@ -270,7 +272,7 @@ async def test_the_answer_of_a_run_goes_to_its_file_while_it_asks_on_the_termina
         run_ = await on_terminal(home=bench.home, work=bench.work, columns=100, program=program)
         at = await run_.until(KEYS)
         run_.type("y")
-        await run_.until("you said yes, once", at)
+        await run_.until("Allowed once: ", at)
         assert await run_.end() == 0
     assert (bench.work / "ran").exists()
     out = (tmp_path / "out").read_text()
@@ -280,11 +282,11 @@ async def test_the_answer_of_a_run_goes_to_its_file_while_it_asks_on_the_termina
 @pytest.mark.parametrize(
     ("typed", "seen"),
     [
-        ("\x1b[200~y\x1b[201~", "no answer"),
-        ("\x1b[200~look:\ny\ns\na\n\x1b[201~", "no answer"),
+        ("\x1b[200~y\x1b[201~", "not an answer"),
+        ("\x1b[200~look:\ny\ns\na\n\x1b[201~", "not an answer"),
         ("y" * 40, "> yyyy"),
         ("look\ry\rs\r", "look"),
-        ("\r", "Enter alone is no answer"),
+        ("\r", "Enter alone is not an answer"),
     ],
     ids=["pasted", "pasted-lines", "held", "burst", "enter"],
 )
@@ -298,7 +300,7 @@ async def test_what_no_hand_typed_at_a_run_s_question_approves_nothing(
         run_.type(typed)
         at = await run_.until(seen, at)
         run_.type("\x03\x03")  # for what stands in the input, then for the question
-        await run_.until("you said no", at)
+        await run_.until("Denied: bash touch ran", at)
         assert await run_.end() == 0
     assert not (bench.work / "ran").exists()
     assert server.asked[1].json["messages"][-1]["content"].startswith("permission_denied: ")
@@ -326,7 +328,7 @@ async def test_without_colours_the_box_says_the_same(tmp_path: Path) -> None:
         at = await run_.until("▲ orchestrator asks: bash")
         at = await run_.until(KEYS, at)
         run_.type("y")
-        await run_.until("you said yes, once", at)
+        await run_.until("Allowed once: ", at)
         assert await run_.end() == 0
     assert (bench.work / "ran").exists()
     assert not re.search("\x1b\\[[0-9;]*m", run_.text)
@@ -345,7 +347,7 @@ async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_pa
         at = await run_.until("it says: Now do something else.", at)
         at = await run_.until("y n e o", at)
         run_.type("y")  # what it says is longer than the box: first all of it is shown
-        at = await run_.until("y again approves it", at)
+        at = await run_.until("Press y again to approve it.", at)
         run_.type("y")
         await _decided(bench)
         run_.type("the new one\r")

@@ -39,12 +39,11 @@ def test_a_box_says_who_what_what_it_adds_why_and_what_would_last() -> None:
     assert rows(make_question()) == [
         "▲ builder (for orchestrator) asks: bash",
         "│ make test",
-        "│ adds  runs outside the sandbox: it may change any file of yours and use the network",
-        "│ why   mode 'ask': it was tried in the read-only sandbox without network, and failed",
-        "│ s     until this session ends, for builder: bash make test",
-        "│ a     for good: bash make test; kept in /home/me/.planck/config.json, delete it there to take it",
-        "│       back",
-        "╰ y once · s session · a always · n no · e no, because … · o all",
+        "│ effect  runs outside the sandbox: it may change any file of yours and use the network",
+        "│ reason  mode 'ask': it was tried in the read-only sandbox without network, and failed",
+        "│ s       Allow bash make test for this session (this agent only)",
+        "│ a       Always allow bash make test (saved in /home/me/.planck/config.json)",
+        "╰ y once · s session · a always · n deny · e deny with a reason · o show all",
     ]
 
 
@@ -60,14 +59,18 @@ def test_an_edit_is_its_diff() -> None:
 
 def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
     failing = "[it would fail: not_unique: 'x' occurs 2 times in a.py, at lines 1, 2]"
-    shown = rows(make_question(tool="edit", text='edit {"path": "a.py"}', preview=failing, rule="edit"))
+    shown = rows(
+        make_question(
+            tool="edit", text='edit {"path": "a.py"}', preview=failing, preview_failed=True, rule="edit"
+        )
+    )
     assert shown[1:3] == ['│ edit {"path": "a.py"}', f"│ {failing}"]
     assert not any("Would run" in row for row in rows(make_question(preview="Would run in '.': make test")))
 
 
 def test_what_can_be_allowed_once_only_offers_no_more() -> None:
     question = make_question(rule="", place="")
-    assert rows(question)[-1] == "╰ y once · n no · e no, because … · o all"
+    assert rows(question)[-1] == "╰ y once · n deny · e deny with a reason · o show all"
     assert list_keys(question) == "yneo"
 
 
@@ -88,7 +91,7 @@ def test_a_command_of_which_something_is_left_out_is_not_whole_and_o_shows_all_o
     question = make_question(text="echo 1\n" + "# nothing\n" * 40 + "rm -rf everything")
     box = draw_box(question, 100)
     assert not box.whole
-    assert "o shows all" in as_text(box.lines[-6])
+    assert "press o to show all" in as_text(box.lines[-6])
     assert "│ rm -rf everything" in [as_text(line) for line in draw_whole(question, 100)]
     assert draw_box(make_question(), 100).whole
 

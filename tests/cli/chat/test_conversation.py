@@ -34,7 +34,7 @@ talk = partial(terminal.talk, columns=100, ready="/help")
 
 async def leave(run: TerminalRun, at: int) -> None:
     run.type("/exit\r")
-    await run.until("go on with: planck -r", at)
+    await run.until("Resume with: planck -r", at)
     assert await run.end() == 0
 
 
@@ -51,11 +51,11 @@ async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Pa
         at = await run.until("asks: edit")
         at = await run.until(KEYS, at)
         run.type("y")
-        at = await run.until("you said yes, once", at)
+        at = await run.until("Allowed once: edit a.py +1 -1", at)
         at = await run.until("✓ ", at)
         at = await run.until("edit a.py", at)
         at = await run.until("+x = 2", at)
-        at = await run.until("completed · 2 steps", at)
+        at = await run.until("Completed · 2 steps", at)
         await leave(run, at)
     assert (bench.work / "a.py").read_text() == "x = 2\n"
 
@@ -63,14 +63,14 @@ async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Pa
 @pytest.mark.parametrize(
     ("calls", "said"),
     [
-        ([EDIT, ("bash", {"command": "python3 -m unittest"})], "tests ran after the last edit: exit 0"),
+        ([EDIT, ("bash", {"command": "python3 -m unittest"})], "Tests ran after the last edit: exit 0"),
         (
             [EDIT, ("bash", {"command": "node --test || true"})],
-            "! tests ran after the last edit: exit unknown",
+            "! Tests ran after the last edit: exit unknown",
         ),
         (
             [("bash", {"command": "python3 -m unittest"}), EDIT],
-            "! the last test run was before the last edit",
+            "! The last test run was before the last edit",
         ),
     ],
 )
@@ -95,9 +95,9 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type("e")
-        at = await run.until("why not?", at)
+        at = await run.until("Reason for orchestrator?", at)
         run.type("use git log instead\r")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert "the user said no: use git log instead" in last_message(server)
     assert not (bench.work / "ran").exists()
@@ -110,8 +110,8 @@ async def test_esc_and_ctrl_c_refuse_a_question_and_the_turn_goes_on(tmp_path: P
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type(key)
-        at = await run.until("you said no", at)
-        at = await run.until("completed", at)
+        at = await run.until("Denied: bash touch ran", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert last_message(server).startswith("permission_denied: ")
     assert "unknown" not in last_message(server)
@@ -124,10 +124,10 @@ async def test_a_paste_at_a_question_approves_nothing(tmp_path: Path, paste: str
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type(paste)
-        at = await run.until("what is pasted is no answer", at)
+        at = await run.until("Pasted text is not an answer", at)
         run.type("\x1b")
-        at = await run.until("you said no", at)
-        at = await run.until("completed", at)
+        at = await run.until("Denied: bash touch ran", at)
+        at = await run.until("Completed", at)
         assert not (bench.work / "ran").exists()
         run.process.kill()
         await run.end()
@@ -139,15 +139,15 @@ async def test_a_command_that_does_not_fit_is_approved_only_once_all_of_it_was_s
     async with WireServer([bash(command), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("o shows all")
+        at = await run.until("press o to show all")
         at = await run.until(KEYS, at)
         assert "touch ran" not in run.text
         run.type("y")
         at = await run.until("touch ran", at)
-        at = await run.until("y again approves it", at)
+        at = await run.until("Press y again to approve it.", at)
         assert not (bench.work / "ran").exists()
         run.type("y")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert (bench.work / "ran").exists()
 
@@ -168,7 +168,7 @@ async def test_two_questions_are_answered_in_any_order(tmp_path: Path) -> None:
         at = await run.until("asks: bash", at)
         at = await run.until(KEYS, at)
         run.type("n")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert {path.name for path in bench.work.iterdir()} == {second}
 
@@ -179,11 +179,11 @@ async def test_a_huge_output_is_folded_and_shown_whole_on_demand(tmp_path: Path)
         run = await talk(bench, "go", *FULL)
         at = await run.until("… 99,997 more lines")
         at = await run.until("100000", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         assert run.text.count("\n") < 200
         run.type("\x0f")
         at = await run.until("\x1b[?1049h", at)
-        at = await run.until("output, the newest first", at)
+        at = await run.until("Output, newest first", at)
         at = await run.until("bash seq 100000", at)
         run.type("/99999\r")
         at = await run.until("99999", at)
@@ -199,9 +199,9 @@ async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> N
         run = await talk(bench)
         run.type("what is @shot.png\r")
         at = await run.until("with the image shot.png")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         run.type("and @lost.png\r")
-        at = await run.until("no file 'lost.png'", at)
+        at = await run.until("No file 'lost.png'", at)
         at = await run.until("> and @lost.png", at)  # to be put right
         run.type("\x03")
         await leave(run, at)
@@ -216,11 +216,11 @@ async def test_a_typo_is_told_a_path_is_said_and_a_shell_s_output_goes_along(tmp
         bench = Bench(tmp_path, server.url)
         run = await talk(bench)
         run.type("/comapct\r")
-        at = await run.until("did you mean '/compact'?")
+        at = await run.until("Did you mean /compact?")
         run.type("!echo from-the-shell; exit 3\r")
         at = await run.until("    from-the-shell", at)  # below the command, which stands there before
         run.type("/etc/hosts is odd\r")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert len(server.asked) == 1
     assert last_message(server) == (
@@ -238,7 +238,7 @@ async def test_a_command_of_the_project_s_own_is_said_with_its_files(tmp_path: P
         (tmp_path / "secret.md").write_text("the secret")
         run = await talk(bench)
         run.type("/review a.py\r")
-        at = await run.until("completed")
+        at = await run.until("Completed")
         await leave(run, at)
     assert last_message(server).startswith("Review a.py and @notes.md and")
     assert "my notes" in last_message(server)
@@ -249,7 +249,7 @@ async def test_a_resumed_session_shows_what_was_said(tmp_path: Path) -> None:
     async with WireServer(echo) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "the first question", "--name", "past")
-        at = await run.until("completed")
+        at = await run.until("Completed")
         await leave(run, at)
         run = await talk(bench, "-r", "past")
         at = await run.until("> the first question".removeprefix("> "))
@@ -264,10 +264,10 @@ async def test_a_resumed_session_shows_how_its_last_turn_ended(tmp_path: Path) -
         assert (await bench.run("run", "hello there", "--name", "past")).code == 1
         run = await talk(bench, "-r", "past")
         at = await run.until("hello there")
-        at = await run.until("provider_http_error: 'local' answered 400: this model is broken", at)
+        at = await run.until("'local' answered 400: this model is broken", at)
         at = await run.until("failed", at)
         run.type("/transcript\r")
-        at = await run.until("transcript of past", at)
+        at = await run.until("Transcript of past", at)
         at = await run.until("this model is broken", at)
         run.type("\x1b")
         await leave(run, at)
@@ -277,11 +277,11 @@ async def test_the_transcript_has_all_of_it_whole_and_is_searched(tmp_path: Path
     async with WireServer([bash("seq 1 900"), chat.text("counted"), chat.text("bye")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "\n".join(f"line {n} of mine" for n in range(40)), "--name", "past", *FULL)
-        at = await run.until("completed")
+        at = await run.until("Completed")
         await leave(run, at)
         run = await talk(bench, "-r", "past", columns=60)
         run.type("/transcript\r")
-        at = await run.until("transcript of past")
+        at = await run.until("Transcript of past")
         at = await run.until("counted", at)
         for words, below in (("line 33 of mine", "line 34 of mine"), ("450", "451")):  # folded on the screen
             run.type(f"/{words}\r")
@@ -305,7 +305,7 @@ async def test_prompts_of_mcp_servers_are_listed_completed_and_said(tmp_path: Pa
         at = await run.until("/few:greet ", at)
         run.type("Ada kindly\r")
         at = await run.until("heard 1: Greet {'who': 'Ada', 'how': 'kindly'}", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         run.type("/few:greet\r")
         at = await run.until("/few:greet needs who", at)
         await leave(run, at)
@@ -324,12 +324,12 @@ async def test_a_message_is_edited_and_it_goes_on_from_there_with_the_files_as_t
     async with WireServer(script) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "first", *FULL)
-        at = await run.until("completed")
+        at = await run.until("Completed")
         run.type("write it\r")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         assert (bench.work / "new.txt").exists()
         run.type("/rewind 2 --files\r")
-        at = await run.until("files are taken back too", at)
+        at = await run.until("Files are restored too.", at)
         run.type("\x15say it\r")  # Ctrl+U empties the input
         at = await run.until("heard 2: say it.", at)
         await leave(run, at)
@@ -340,11 +340,11 @@ async def test_whoever_went_back_to_a_message_and_clears_the_input_stays(tmp_pat
     async with WireServer(echo) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "first")
-        at = await run.until("completed")
+        at = await run.until("Completed")
         run.type("/rewind 1\r")
-        at = await run.until("↶ what you send goes on from there", at)
+        at = await run.until("↶ Rewind: your next message continues from there", at)
         run.type("\x03")
-        at = await run.until("it stays where it is", at)
+        at = await run.until("Rewind cancelled", at)
         run.type("second\r")
         at = await run.until("heard 2: second.", at)
         await leave(run, at)
@@ -356,7 +356,7 @@ async def test_what_could_not_be_recorded_is_in_the_input_again(tmp_path: Path) 
         bench = Bench(tmp_path, server.url)
         run = await talk(bench)
         run.type("one\r")
-        at = await run.until("completed")
+        at = await run.until("Completed")
         most = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (1, most[1]))
         run.type("two, at length\r")
@@ -365,7 +365,7 @@ async def test_what_could_not_be_recorded_is_in_the_input_again(tmp_path: Path) 
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, most)
         run.type("\r")
         at = await run.until("heard 2: two, at length.", at)
-        await run.until("completed", at)
+        await run.until("Completed", at)
         run.process.kill()
         await run.end()
 
@@ -393,17 +393,17 @@ async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
         run = await talk(bench, "--team", "pair", *FULL)
         run.type("@builder hello you\r")
         at = await run.until("builder heard")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         run.type("@builder hang\r")
         at = await run.until("sleep 600", at)
         run.type("@lead are you there\r")
         at = await run.until("lead heard", at)
-        assert "will see that at its next step" not in run.text  # nothing of it ran
+        assert "at its next step" not in run.text  # nothing of it ran
         run.type("@bulder hello\r")
-        at = await run.until("did you mean 'builder'?", at)
+        at = await run.until("Did you mean @builder?", at)
         run.type("/interrupt builder\r")
-        at = await run.until("builder was told to stop", at)
-        at = await run.until("interrupted · ", at)
+        at = await run.until("Stopping builder.", at)
+        at = await run.until("Interrupted · ", at)
         await leave(run, at)
 
 
@@ -418,7 +418,7 @@ async def test_what_is_queued_is_said_when_the_turn_has_ended(tmp_path: Path) ->
         at = await run.until("queued", at)
         (bench.work / "go").touch()
         at = await run.until("two", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert last_message(server) == "and then this"
     assert len(server.asked) == 3
@@ -431,11 +431,11 @@ async def test_a_plan_is_made_without_rights_and_carried_out_once_it_is_accepted
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, *FULL)
         run.type("/plan make new.txt\r")
-        at = await run.until("that is the plan")
+        at = await run.until("Plan ready. Accept it with /plan accept")
         assert not (bench.work / "new.txt").exists()
         run.type("/plan accept\r")
         at = await run.until("written", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert (bench.work / "new.txt").exists()
     assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])
@@ -453,18 +453,18 @@ async def test_a_plan_is_changed_by_words_and_accepted_by_one_key(tmp_path: Path
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, *FULL)
         run.type("/plan make new.txt\r")
-        at = await run.until("y goes on with it, or write what to change")
+        at = await run.until("press y to accept it, or write what to change")
         run.type("you forgot the tests\r")  # begins with the key, and is none
         at = await run.until("2. test it", at)
-        at = await run.until("y goes on with it, or write what to change", at)
+        at = await run.until("press y to accept it, or write what to change", at)
         run.type("\x1b[200~y\x1b[201~")
-        at = await run.until("what is pasted is no answer", at)
+        at = await run.until("Pasted text is not an answer", at)
         run.type("\x03")  # away with it
         assert len(server.asked) == 2
         at = await run.until("? keys", at)
         run.type("y")
         at = await run.until("all written", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
     assert "you forgot the tests" in str(server.asked[1].json["messages"][-1])
     assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])
@@ -476,9 +476,9 @@ async def test_a_plan_that_is_not_accepted_stays_a_plan(tmp_path: Path) -> None:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, *FULL)
         run.type("/plan make new.txt\r")
-        at = await run.until("y goes on with it")
+        at = await run.until("press y to accept it")
         run.type("n")
-        at = await run.until("not accepted", at)
+        at = await run.until("Plan not accepted", at)
         run.type("/mode\r")
         at = await run.until("→ plan", at)
         await leave(run, at)
@@ -491,12 +491,12 @@ async def test_an_undo_and_a_redo_say_what_is_entered_here_to_take_them_back(tmp
         bench = Bench(tmp_path, server.url)
         (bench.work / "a.py").write_text("x = 1\n")
         run = await talk(bench, *FULL, "go")
-        at = await run.until("completed · 2 steps")
+        at = await run.until("Completed · 2 steps")
         run.type("/undo\r")
-        at = await run.until("Take that back with: /redo", at)
+        at = await run.until("To reverse this: /redo", at)
         assert (bench.work / "a.py").read_text() == "x = 1\n"
         run.type("/redo\r")
-        at = await run.until("Redone in 1 file: a.py. Take that back with: /undo --call undo-", at)
+        at = await run.until("Redone in 1 file: a.py. To reverse this: /undo --call undo-", at)
         assert (bench.work / "a.py").read_text() == "x = 2\n"
         await leave(run, at)
 
@@ -506,14 +506,14 @@ async def test_changes_are_looked_through_and_one_is_taken_back_and_up_again(tmp
     async with WireServer([*writes, chat.text("written")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, *FULL, "go")
-        at = await run.until("completed · 4 steps")
+        at = await run.until("Completed · 4 steps")
         run.type("/diff\r")
-        at = await run.until("3 changes, the newest first", at)
+        at = await run.until("3 changes, newest first", at)
         at = await run.until("→ c.txt  +1 -0", at)
         run.type("j")
         at = await run.until("→ b.txt", at)
         run.type("u")
-        at = await run.until("Undone in 1 file: b.txt. Take that back with: u", at)
+        at = await run.until("Undone in 1 file: b.txt. To reverse this: u", at)
         at = await run.until("+b", at)
         assert sorted(path.name for path in bench.work.glob("*.txt")) == ["a.txt", "c.txt"]
         run.type("u")
@@ -538,7 +538,7 @@ async def test_a_session_that_was_killed_at_work_is_named_at_the_next_start_and_
         run.process.kill()
         await run.end()
         run = await talk(bench, *FULL)
-        at = await run.until("calm-fox (mend the parser) was cut off in the middle of its work")
+        at = await run.until("Session calm-fox (mend the parser) was interrupted.")
         at = await run.until("/resume calm-fox", at)
         run.type("/resume calm-fox\r")
         at = await run.until("mend the parser", at)
@@ -546,13 +546,13 @@ async def test_a_session_that_was_killed_at_work_is_named_at_the_next_start_and_
         at = await run.until("its outcome is unknown", at)
         at = await run.until("interrupted", at)
         run.type("go on\r")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)
         run = await talk(bench, *FULL)
         run.type("hello\r")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run, 0)
-    assert "was cut off" not in run.text
+    assert "was interrupted" not in run.text
 
 
 async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path) -> None:
@@ -560,10 +560,10 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, columns=40)
         run.type("?")
-        at = await run.until("keys; /help lists the commands")
-        shown = await run.until("Esc leaves", at)
+        at = await run.until("Keys (/help lists the commands)")
+        shown = await run.until("Esc close", at)
         assert "…" not in run.text[at:shown]
-        assert "complete while" in run.text[at:shown]
+        assert "Complete while" in run.text[at:shown]
         assert "Ctrl+J, Alt+Enter" in run.text[at:shown]
         run.type("\x1b")
         await run.until("\x1b[?1049l", at)
@@ -575,8 +575,8 @@ async def test_what_is_told_of_a_member_stays_in_its_column_on_a_narrow_terminal
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     run = await talk(bench, columns=40)
     run.type("/team\r")
-    at = await run.until("Esc leaves", await run.until("○ idle"))
-    assert " " * 15 + "\x1b[2mno turn yet" in run.text[:at]
+    at = await run.until("Esc close", await run.until("○ idle"))
+    assert " " * 15 + "\x1b[2mno turns yet" in run.text[:at]
     run.type("\x1b")
     await run.until("\x1b[?1049l", at)
     run.type("/exit\r")
@@ -591,5 +591,5 @@ async def test_a_terminal_that_can_t_be_painted_says_that_it_listens(tmp_path: P
         at = await run.until("plain · local/m · /help · ")
         run.type("hello\n")
         at = await run.until("heard 1: hello.", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         await leave(run, at)

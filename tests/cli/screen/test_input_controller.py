@@ -136,7 +136,7 @@ def test_the_last_repetition_of_a_key_that_was_held_before_is_no_answer(rate: fl
         asking = await ask(hands)
         await hands.type("y")
         assert await answer_of(asking) is None
-        assert hands.hints == ["a key that is held down is no answer: press it once"]
+        assert hands.hints == ["Holding a key down is not an answer: press it once"]
 
     run_virtual(main())
 
@@ -237,7 +237,7 @@ def test_twice_is_twice_within_two_seconds() -> None:
         hands = Hands()
         await hands.type("\x03", "\x03", pause=2.5)
         assert hands.told == []
-        assert hands.hints == ["Ctrl+C again to leave"] * 2
+        assert hands.hints == ["Press Ctrl+C again to exit"] * 2
 
     run_virtual(main())
 
@@ -279,11 +279,11 @@ def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
     assert "esc" not in key_map.keys
     assert key_map.keys["c-t"] == "team"
     assert not key_map.bell
-    assert "did you mean 'search'?" in key_map.problems[0]
-    assert [problem.split(";")[0] for problem in key_map.problems] == [
-        "keys: 'serch' is no action",
-        "keys: 'hyper-q' is no key, so team stays on c-t",
-        "keys: editing is 'emacs' or 'vi', not 'ed'",
+    assert "Did you mean search?" in key_map.problems[0]
+    assert [problem.split(". ")[0] for problem in key_map.problems] == [
+        "keys: unknown action 'serch'",
+        "keys: 'hyper-q' is not a key, so team stays on c-t",
+        "keys: editing must be 'emacs' or 'vi', not 'ed'.",
     ]
     assert set(read_key_map().keys.values()) == set(ACTIONS)
 

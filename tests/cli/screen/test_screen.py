@@ -36,7 +36,7 @@ async def test_a_pasted_stack_trace_is_one_message(tmp_path: Path, brackets: boo
         run.type(f"\x1b[200~{pasted}\x1b[201~" if brackets else pasted.rstrip("\r"))
         await run.until_seen(lambda rows: any("[pasted 4" in row for row in rows))
         run.type(" why?\r")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run)
     (message,) = said(server)
     assert message.split() == f"{TRACE} why?".split()
@@ -58,7 +58,7 @@ async def test_what_was_begun_before_a_question_steers_and_answers_nothing(tmp_p
         at = await run.until("touch two", at)
         at = await run.until("y once", at)
         run.type("\r")
-        at = await run.until("it will see that at its next step", at)
+        at = await run.until("orchestrator will read this at its next step.", at)
         run.type("n")
         await run.until("done", at)
         await leave(run)
@@ -107,11 +107,13 @@ async def test_esc_ends_a_stream_says_so_and_leaves_the_input_as_it_is(tmp_path:
         await run.until_seen(lambda rows: "> and also" in rows)
         run.type("\x1b")
         rows = await run.until_seen(
-            lambda rows: any(row.startswith("interrupted · in its first step · ") for row in rows)
+            lambda rows: any(
+                row.startswith("Interrupted before the first response was complete · ") for row in rows
+            )
         )
         assert "> and also" in rows
         run.type(" this\r")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run)
     assert said(server) == ["go", "and also this"]
 
@@ -122,7 +124,7 @@ async def test_lines_typed_before_the_input_is_there_are_in_it(tmp_path: Path) -
         run = await on_terminal(*FULL, home=bench.home, work=bench.work, typed="日本 typed ahead")
         await run.until_seen(lambda rows: "> 日本 typed ahead" in rows)
         run.type(" and on\n\r")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run)
     assert said(server) == ["日本 typed ahead and on"]
     assert "日本 typed ahead and on" in (bench.home / "history").read_text()
@@ -146,7 +148,7 @@ async def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> 
         run.type("fg\n")
         at = await run.until("> half a thought", at)
         run.type(" is whole\r")
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         run.type("\x1a")
         at = await run.until("shell$ ", at)
         run.type("bg\n")  # from there nothing is written
@@ -181,12 +183,12 @@ async def test_keys_of_the_user_count_and_mistakes_in_them_are_told(tmp_path: Pa
     async with WireServer(echo) as server:
         bench = Bench(tmp_path, server.url, keys={"submit": "c-x", "newline": "enter", "tem": "c-y"})
         run = await talk(bench, *FULL)
-        await run.until("'tem' is no action")
+        await run.until("keys: unknown action 'tem'. Did you mean team?")
         run.type("one")
         run.type("\r")
         await run.until_seen(lambda rows: "> one" in rows and "" in rows[rows.index("> one") :])
         run.type("two\x18")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run)
     assert said(server) == ["one\ntwo"]
 
@@ -200,7 +202,7 @@ async def test_wide_letters_and_long_lines_fit_any_width(tmp_path: Path, columns
         await run.until_seen(lambda rows: text in "".join(row[2:] for row in rows))
         assert all(count_columns(row) < columns for row in run.seen)
         run.type("\r")
-        await run.until("completed")
+        await run.until("Completed")
         assert all(count_columns(row) <= columns for row in run.seen)
         await leave(run)
     assert said(server) == [text]
@@ -212,7 +214,7 @@ async def test_without_colours_nothing_is_coloured_and_all_is_there(tmp_path: Pa
         run = await on_terminal(*FULL, home=bench.home, work=bench.work, env={"NO_COLOR": "1"})
         await run.until("? keys")
         run.type("hello\r")
-        await run.until("completed")
+        await run.until("Completed")
         await leave(run)
     assert not re.search(r"\x1b\[[0-9;]*m", run.text)
     assert "> hello" in run.seen
@@ -226,7 +228,7 @@ async def test_it_rings_when_it_is_done_unless_it_is_told_not_to(tmp_path: Path)
             bench = Bench(folder, server.url, **config)
             run = await talk(bench, *FULL)
             run.type("hello\r")
-            await run.until("completed")
+            await run.until("Completed")
             await leave(run)
         assert ("\x1b]9;planck: " in run.text) is (not config)
         assert ("\x07" in run.text) is (not config)

@@ -111,7 +111,7 @@ async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tm
                 await tmux.until(partial(_end_with, f"日本{'x' * times}"))
             for gate in following:
                 gate.set()
-            lines = await tmux.until(lambda lines: any(line.startswith("completed") for line in lines))
+            lines = await tmux.until(lambda lines: any(line.startswith("Completed") for line in lines))
             # The rows of who is at work go with a later picture than the one with the last line.
             typed = await tmux.until(partial(_rest_with, f"> {draft}xxxx"))
     for n in range(LINES):
@@ -145,6 +145,6 @@ async def test_one_may_detach_and_come_back(tmp_path: Path) -> None:
             os.close(slave)
             await tmux("send-keys", "-l", " a thought")
             await tmux("send-keys", "Enter")
-            lines = await tmux.until(lambda lines: any(line.startswith("completed") for line in lines))
+            lines = await tmux.until(lambda lines: any(line.startswith("Completed") for line in lines))
     assert sum(line == "> half a thought" for line in lines) == 1
     assert sum(line.startswith("all is well") for line in lines) == 1

@@ -63,7 +63,7 @@ def test_the_whole_table_is_as_it_was_drawn() -> None:
         "agent model calls in out cache r/w $ budget left",
         "lead sonnet 12 41,200 3,100 380k/12k 0.31 run $2.00 $0.77",
         "└ builder haiku 30 88,000 9,400 1.2M/30k 0.48 lent $0.60 $0.12 stops in about 4 min",
-        "all 42 129,200 12,500 1.6M/42k 0.79",
+        "total 42 129,200 12,500 1.6M/42k 0.79",
     ]
 
 
@@ -71,7 +71,7 @@ def test_the_whole_table_is_as_it_was_drawn() -> None:
 def test_a_narrow_table_keeps_who_and_how_much(width: int) -> None:
     head, lead, builder, total = tabulate_costs(TEAM, width)
     assert all(count_columns(line) <= width for line in (head, lead, builder, total))
-    assert [line.split()[0] for line in (lead, total)] == ["lead", "all"]
+    assert [line.split()[0] for line in (lead, total)] == ["lead", "total"]
     assert ["0.31" in lead, "0.48" in builder, "0.79" in total] == [True] * 3
     assert ("$0.77" in lead) == (width > 30)
 

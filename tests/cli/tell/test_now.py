@@ -17,7 +17,7 @@ NOW = {
     "two-asks-one-answered": "lead: waits for bob 0 s · bob: thinking 0 s",
     "open-question": "asks you about write 0 s",
     "open-task": "lead: thinking 0 s · bob: list_dir 0 s",
-    "stopping": "lead: stops · bob: stops",
+    "stopping": "lead: stopping · bob: stopping",
     "solo": "",
     "resumed": "",
 }
@@ -44,8 +44,8 @@ async def test_a_delta_tells_until_the_next_fact() -> None:
     assert "lead: writing" in Now(live_board).tick()
     again = {**delta, "type": "status", "data": {"component": "model", "state": "retrying"}}
     live_board.follow(SessionEvent(codec.decode_as(codec.encode(again), Event), "s"))
-    assert "lead: waits to ask the model again" in Now(live_board).tick()
+    assert "lead: waiting to retry" in Now(live_board).tick()
     live_board.stand_still()  # what goes on could not be recorded
-    assert "lead: stands still" in Now(live_board).tick()
+    assert "lead: stopped: send a message" in Now(live_board).tick()
     live_board.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
     assert "lead: thinking" in Now(live_board).tick()

@@ -21,7 +21,7 @@ NOW = {
     "two-asks-one-answered": ["◌ lead  waits for bob  0 s  $0.0001", "● bob   thinking  0 s"],
     "open-question": ["▲ asks you: write  0 s"],
     "open-task": ["● lead  thinking  0 s  $0.0001", "● bob   list_dir  0 s  $0.0001"],
-    "stopping": ["● lead  stops  0 s  $0.0001", "● bob   stops  0 s"],
+    "stopping": ["● lead  stopping  0 s  $0.0001", "● bob   stopping  0 s"],
     "solo": [],
     "resumed": [],
 }
@@ -67,13 +67,13 @@ async def test_the_footer_says_the_most_telling_first() -> None:
     rows = follow("open-question")
     rows.queued = 2
     whole = text(rows.footer(139))
-    assert "[1/1] asks you · 2 queued · $" in whole
+    assert "1 approval · 2 queued · $" in whole
     assert whole.startswith(f"  {rows.board.mode} · ")
-    assert text(rows.footer(39)) == f"  {rows.board.mode} · [1/1] asks you · Esc: no"
+    assert text(rows.footer(39)) == f"  {rows.board.mode} · 1 approval · Esc denies"
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("open-question", "Esc: no"), ("open-task", "Esc interrupts"), ("solo", "? keys")]
+    ("name", "said"), [("open-question", "Esc denies"), ("open-task", "Esc interrupts"), ("solo", "? keys")]
 )
 async def test_the_footer_says_what_esc_does_right_now(name: str, said: str) -> None:
     """Also where not everything fits, while there is something to stop."""

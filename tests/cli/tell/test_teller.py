@@ -101,6 +101,8 @@ def test_what_went_well_and_says_enough_in_one_line_has_one() -> None:
     assert rows(call(Teller([LEAD]), "read", {"path": "a.py"}, part)) == ["  ✓ read a.py  lines 1-2 of 900"]
     none = call(Teller([LEAD]), "grep", {"pattern": "x"}, "[no lines match]")
     assert rows(none) == ["  ✓ grep x  no lines match"]
+    read = call(Teller([LEAD]), "read", {"path": "a.py"}, "1\n2\n[some words]", summary="lines 1-2 of 900")
+    assert rows(read) == ["  ✓ read a.py  lines 1-2 of 900"]
 
 
 def test_what_failed_shows_the_end_of_it() -> None:
@@ -173,7 +175,7 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
     start = event("turn_start", {})
     failed = event("error", {"kind": "network", "message": "no way there", "details": {}})
     told = [block for one in (start, failed, _end("failed"), start) for block in past.tell(one)]
-    assert rows(told) == ["  network: no way there", "  failed"]
+    assert rows(told) == ["  error: No way there. [network]", "  failed"]
     past.tell(event("tool_start", {"id": "c1", "name": "bash", "args": {"command": "make"}}))
     now.go_on_from(past)
     ended = {"id": "c1", "name": "bash", "ok": False, "output": "interrupted: stopped", "duration_ms": 0}
@@ -193,7 +195,11 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
 )
 def test_a_denial_is_told_to_the_person_and_not_to_the_model(why: str, told: str) -> None:
     reason = f"'bash' is not permitted: {why}; go on without it, or tell the user to choose another mode"
-    data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "request_id": "r1"}
+    data: dict[str, Any] = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason}
+    assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
+    by_user = why.startswith("the user said no")  # the same by fields, which older logs do not have
+    cause = why.removeprefix("the user said no").removeprefix(": ")
+    data |= {"reason": "for the model", "by_user": by_user, "cause": cause, "remedy": "choose another mode"}
     assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
 
 
@@ -206,7 +212,7 @@ def test_a_response_that_was_just_said_is_not_told_twice() -> None:
     told += teller.tell(event("message", {**message, "text": "Two of them."}, "a2"))
     assert rows(told) == [
         "builder All 2 pass.",
-        "builder → orchestrator response: what it said above",
+        "builder → orchestrator response: same as the message above",
         "builder → orchestrator response: Two of them.",
     ]
 
@@ -235,7 +241,7 @@ def test_a_cut_attempt_is_void() -> None:
     told = teller.tell(
         event("status", {"component": "model", "state": "discarded", "detail": "cut"}, delta=True)
     )
-    assert rows(told) == ["  model discarded cut"]
+    assert rows(told) == ["  model: cut"]
     assert teller.tell(said("Whole.")) == [Answer("Whole.")]
 
 
@@ -267,7 +273,7 @@ def test_a_turn_that_was_stopped_for_what_was_said_in_it_is_told() -> None:
     teller.tell(_message("steer"))
     assert teller.tell(event("turn_end", stopped)) == []
     assert rows(teller.tell(event("turn_start", {}))) == [
-        "  interrupted; it goes on with what was said meanwhile"
+        "  interrupted; continuing with the messages sent since"
     ]
     assert teller.tell(event("turn_end", stopped)) == []
     teller.tell(_message("another thing"))
@@ -283,14 +289,17 @@ def _mode(before: str, mode: str) -> SessionEvent:
 
 def test_whoever_tries_several_modes_is_told_of_one_once_something_happens() -> None:
     teller = Teller([LEAD], echoes=True)
-    told = {"from": "user", "to": "a1", "kind": "prompt", "origin": "planck"}
+    told = {"from": "user", "to": "a1", "kind": "response", "origin": "planck"}
     for before, mode in (("ask", "workspace"), ("workspace", "read-only"), ("read-only", "plan")):
         assert teller.tell(_mode(before, mode)) == []
         news = event("message", {**told, "text": "[planck: The user changed it: Permission mode]"})
         assert teller.tell(news) == []
     news = event("message", {**told, "text": "[planck: the user took back changes of 'a.py': read it again]"})
     assert teller.tell(news) == []
-    assert rows(teller.tell(_message("hello"))) == ["  mode plan, was ask", "", "> hello"]
+    assert teller.tell(event("message", {**told, "text": "[planck: any words]", "user_knows": True})) == []
+    assert rows(teller.tell(_message("hello"))) == ["  Mode: ask → plan", "", "> hello"]
+    joined = event("message", {**told, "text": "[planck: builder joined the team]"})
+    assert rows(teller.tell(joined)) == ["  Message to the agents: builder joined the team"]
     assert teller.tell(_mode("plan", "ask")) == teller.tell(_mode("ask", "plan")) == []
     assert rows(teller.tell(_message("again"))) == ["", "> again"]
 
@@ -332,7 +341,7 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
     assert rows(teller.tell(event("budget", whole, "a2"))) == [
         "  ! budget: the run has used 80 % of $0.60 ($0.48)"
     ]
-    assert "one answer more" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
+    assert "one more response" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
     (wide,) = teller.tell(event("budget", whole, "a2"))
     assert isinstance(wide, Told)
     assert wide.wraps  # when it stops is at its end
@@ -344,7 +353,7 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
 def test_a_sign_of_life_is_a_line_only_where_no_row_moves() -> None:
     alive = event("status", {"component": "model", "state": "working", "detail": "still writing"}, delta=True)
     assert rows(Teller([LEAD, BUILDER], echoes=True).tell(alive)) == []
-    assert rows(Teller([LEAD, BUILDER]).tell(alive)) == ["orchestrator model working still writing"]
+    assert rows(Teller([LEAD, BUILDER]).tell(alive)) == ["orchestrator model: still writing"]
 
 
 @pytest.mark.parametrize("after", ["++ y\n", "-- y\n", "x\n++ y\n\n", ""])

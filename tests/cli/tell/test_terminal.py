@@ -56,7 +56,7 @@ async def test_the_cost_is_told_at_the_end(tmp_path: Path) -> None:
     async with WireServer(scripted("ok")) as server:
         run = await finished("run", "go", *FULL, bench=Bench(tmp_path, server.url))
     assert "2 steps · " in lines(run.text)[-2]
-    assert "tokens" in lines(run.text)[-2]
+    assert re.search(r"\d in, \d+ out · ", lines(run.text)[-2])
 
 
 async def test_a_terminal_that_can_do_nothing_gets_plain_text(tmp_path: Path) -> None:
@@ -131,23 +131,23 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
         at = await run.until("next step")
         (bench.work / "go").touch()
         at = await run.until("I heard 2", at)
-        at = await run.until("completed", at)
+        at = await run.until("Completed", at)
         run.type("hang\r")
         at = await run.until("bash sleep 600", at)
         async with asyncio.timeout(WAIT):
             while len(server.asked) < 3:
                 await asyncio.sleep(0.01)
         run.process.send_signal(signal.SIGINT)
-        at = await run.until("interrupted · ", at)
+        at = await run.until("Interrupted · ", at)
         run.type("/nonsense\r")
-        at = await run.until("is no command", at)
+        at = await run.until("Unknown command /nonsense.", at)
         run.type("/team\r")
         at = await run.until("orchestrator · local/m", at)
         run.type("q")
         at = await run.until("\x1b[?1049l", at)
         run.type("/cost\r")
         at = await run.until("agent ", at)
-        at = await run.until("all ", at)
+        at = await run.until("total ", at)
         run.type("\x03")
         at = await run.until("Ctrl+C again", at)
         run.type("\x03")
@@ -169,15 +169,15 @@ async def test_a_history_is_made_shorter_on_request(tmp_path: Path) -> None:
         run = await on_terminal(*FULL, home=bench.home, work=bench.work)
         at = await run.until("/help")
         run.type("/compact\r")
-        at = await run.until("nothing to take out", at)
+        at = await run.until("Nothing to compact yet.", at)
         for _ in range(3):
             run.type("on\r")
-            at = await run.until("completed", at)
+            at = await run.until("Completed", at)
         run.type("/compact\r")
-        at = await run.until("history summarised: 25,000 tokens are ", at)
+        at = await run.until("Compacted: 25,000 → ", at)
         run.type("/exit\r")
         assert await run.end() == 0
-    assert run.text.count("the log keeps all") == 1
+    assert run.text.count("The full history stays in the log.") == 1
 
 
 async def test_lines_from_a_pipe_are_answered_one_by_one(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ async def test_lines_from_a_pipe_are_answered_one_by_one(tmp_path: Path) -> None
         done = await bench.run("first thing", stdin=b"second\n/cost\n\nthird\n")
     assert done.code == 0
     assert [line for line in done.out.splitlines() if line] == ["one", "two", "three"]
-    assert ["all", "2"] in [line.split()[:2] for line in done.err.splitlines()]
+    assert ["total", "2"] in [line.split()[:2] for line in done.err.splitlines()]
 
 
 async def test_print_is_run_wherever_it_stands(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class TerminalApprover:
                 return Answer(question.id, question.digest, False)
             if not typed.by_hand:
                 await self._wait_for_quiet(lines)
-                terminal.line("\n  what is pasted, or comes with other lines, is no answer: type it")
+                terminal.line("\n  Pasted text, or several lines at once, is not an answer: type it.")
                 continue
             line = typed.text.strip()
             word, _, rest = line.partition(" ")
@@ -98,7 +98,7 @@ class TerminalApprover:
             if word.lower() == "e" and question.rule.startswith("bash "):
                 question = await self._revise(original, question, rest.strip(), terminal)
             else:
-                terminal.line(f"  {line!r} is no answer" if line else "  Enter alone is no answer")
+                terminal.line(f"  {line!r} is not an answer." if line else "  Enter alone is not an answer.")
 
     async def _revise(
         self, original: Question, question: Question, text: str, terminal: Terminal
@@ -106,7 +106,7 @@ class TerminalApprover:
         """`e git commit *`: the question with that rule; as it was where the rule can't be had."""
         if not text:
             terminal.line(
-                f"  write the rule behind it, such as: e {_command(original.wider or original.rule)}"
+                f"  Write the rule after e, for example: e {_command(original.wider or original.rule)}"
             )
             return question
         revised = revise_rule(original, f"bash {text}")
@@ -165,27 +165,26 @@ def _call_text(question: Question) -> str:
     shown = diff.rstrip("\n") or question.text
     if diff and question.hidden_lines:
         shown = f"{shown}\n[{count_hidden(question.hidden_lines)}; the whole call:]\n{question.text}"
-    if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
+    if question.preview_failed:
         shown = f"{shown}\n{question.preview}"
     call = "\n".join(f"    {line}" for line in shown.split("\n"))
-    return f"{question.agent} asks for {question.tool}:\n{call}"
+    return f"{question.agent} asks to use {question.tool}:\n{call}"
 
 
 def _reasons(question: Question) -> str:
-    return f"  what it adds: {question.adds}\n  why it asks: {question.reason}"
+    return f"  effect: {question.adds}\n  reason: {question.reason}"
 
 
 def _choices(question: Question) -> str:
-    lines = ["  y: yes, once · n: no; n REASON also says why"]
+    lines = ["  y: allow once · n: deny · n REASON: deny with a reason"]
     if question.rule:
-        who = question.agent.partition(" (")[0]
         exactly = "exactly " if json.loads(question.written).get("exact") else ""
         lines += [
-            f"  s: in this session, for {who}: {exactly}{question.rule}",
-            f"  r: always; {question.place} gets the rule {json.dumps(json.loads(question.written))}",
+            f"  s: allow for this session, this agent only: {exactly}{question.rule}",
+            f"  r: always allow; saves {json.dumps(json.loads(question.written))} in {question.place}",
         ]
         if question.wider:
-            lines.append(f"  e RULE: changes that rule first, such as: e {_command(question.wider)}")
+            lines.append(f"  e RULE: change the rule first, for example: e {_command(question.wider)}")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from planck.records.visible import fit_line
 
 LINES = 12
 _BAR = "│ "
-_LABEL = 6
+_LABEL = 8
 _MAX_PREVIEW = 100
 """Characters of a call's subject in the first line."""
 
@@ -34,7 +34,7 @@ def draw_box(question: Question, width: int, at: int = 1, count: int = 1) -> Box
     whole = len(body) <= left
     if not whole:
         hidden = f" ({count_hidden(question.hidden_lines)})" if question.hidden_lines else ""
-        more = make_line(f"… there is more of it{hidden}: o shows all", "bold")
+        more = make_line(f"… more below{hidden}: press o to show all", "bold")
         body = [*body[: left - 1], cut(more, room)]
     told = _fit_facts(facts, room, LINES - 2 - len(body))
     # A diff can be taken back, a command can't: only of the second must nothing be hidden. One with lines
@@ -66,9 +66,9 @@ def draw_whole(question: Question, width: int, at: int = 1, count: int = 1) -> l
 
 def draw_keys(question: Question, width: int) -> Line:
     lasting = "s session · a always · " if question.rule else ""
-    text = f"╰ y once · {lasting}n no · e no, because … · o all"
+    text = f"╰ y once · {lasting}n deny · e deny with a reason · o show all"
     if len(text) > width:
-        text = f"╰ {'y s a' if question.rule else 'y'} yes · n e no · o all"
+        text = f"╰ {'y s a' if question.rule else 'y'} allow · n e deny · o show all"
     return cut(((text, "bold"),), width)
 
 
@@ -79,7 +79,7 @@ def list_keys(question: Question) -> str:
 
 def count_hidden(lines: int) -> str:
     """Says how much a diff leaves out."""
-    return f"{lines:,} {'line is' if lines == 1 else 'lines are'} not in this diff"
+    return f"{lines:,} {'line' if lines == 1 else 'lines'} not shown in this diff"
 
 
 def describe_subject(question: Question) -> str:
@@ -114,18 +114,16 @@ def _draw_body(question: Question, width: int) -> Iterator[Line]:
             lines += make_lines(question.text)
     else:
         lines = make_lines(question.text, "bold")
-        if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
+        if question.preview_failed:
             lines += make_lines(question.preview, "yellow")
     return wrap_all(lines, width, "  ")
 
 
 def _list_facts(question: Question) -> list[Line]:
-    facts: list[Line] = [_fact("adds", question.adds), _fact("why", question.reason)]
+    facts: list[Line] = [_fact("effect", question.adds), _fact("reason", question.reason)]
     if question.rule:
-        who = question.agent.partition(" (")[0]
-        facts.append(_fact("s", f"until this session ends, for {who}: {question.rule}"))
-        kept = f"for good: {question.rule}; kept in {question.place}, delete it there to take it back"
-        facts.append(_fact("a", kept))
+        facts.append(_fact("s", f"Allow {question.rule} for this session (this agent only)"))
+        facts.append(_fact("a", f"Always allow {question.rule} (saved in {question.place})"))
     return facts
 
 

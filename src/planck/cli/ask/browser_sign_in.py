@@ -12,11 +12,11 @@ from planck.records.visible import make_plain
 class BrowserSignIn:
     def show(self, url: str) -> None:
         environ = read_environment()
-        print("Open this page and agree:\n", file=sys.stderr)
+        print("Open this page and sign in:\n", file=sys.stderr)
         print(f"  {make_plain(url)}\n", file=sys.stderr)
         print(
-            "If your browser runs on another machine, it ends at an address that it can't open "
-            "(http://127.0.0.1:...): paste that address here.",
+            "If your browser runs on another machine, it ends at an address that it cannot open "
+            "(http://127.0.0.1:...). Paste that address here.",
             file=sys.stderr,
             flush=True,
         )

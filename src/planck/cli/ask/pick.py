@@ -17,20 +17,20 @@ def pick_session(archive: Archive) -> str:
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             ErrorKind.INVALID_ARGS,
-            "-r without a name asks which session, and nobody is here to ask; "
-            "name one: `planck sessions list` shows them",
+            "-r without a name needs a terminal to ask which session. "
+            'Name one: "planck sessions list" lists them.',
         )
     sessions = archive.sessions(limit=_CHOICES)
     if not sessions:
-        raise UsageError(ErrorKind.NOT_FOUND, "no session of this workspace to resume; start one first")
+        raise UsageError(ErrorKind.NOT_FOUND, "This workspace has no session to resume. Start one first.")
     width = shutil.get_terminal_size().columns
     indent = " " * 3
     for at, line in enumerate(rows := [*make_rows(sessions, archive.now(), width - len(indent))]):
         number, rest = divmod(at * len(sessions), len(rows))
         print(f"{indent if rest else f'{number + 1}  '}{line}")
-    answer = ask(f"Which? 1 to {len(sessions)}, or a name; nothing: none  ")
+    answer = ask(f"Resume which session? (1-{len(sessions)}, a name, or Enter to cancel)  ")
     if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
         return sessions[int(answer) - 1].id
     if not answer:
-        raise UsageError(ErrorKind.INVALID_ARGS, "no session was chosen; -r NAME names one")
+        raise UsageError(ErrorKind.INVALID_ARGS, "No session was chosen. Name one with -r NAME.")
     return answer

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from planck.cli.ask.box import Box, draw_box, draw_whole, list_keys, name_call
 from planck.cli.screen.screen import Screen
-from planck.cli.tell.blocks import Shows, Told, say
+from planck.cli.tell.blocks import Shows, Told, say, say_error
 from planck.cli.tell.styled import Line
 from planck.headless import Inbox
 from planck.records.approval import Question, Scope
@@ -13,7 +13,7 @@ from planck.records.visible import count_columns, fit_line
 
 _REFUSE = frozenset({"esc", "c-c", "c-d"})
 _SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
-_SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
+_SAID = {"y": "Allowed once", "s": "Allowed for this session", "a": "Always allowed"}
 
 
 class ApprovalPrompt:
@@ -102,12 +102,12 @@ class ApprovalPrompt:
             return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
         if self._reason_for:
             who = fit_line(self._reason_for.agent, 40)
-            return ((f"▲ why not? Enter sends it to {who}; Esc: no, without a reason", "yellow bold"),)
+            return ((f"▲ Reason for {who}? Enter sends it, Esc denies without one", "yellow bold"),)
         at = min(self._at, len(pending) - 1)
         count = min(self._count, len(pending))
         number = f"[{at + 1}/{count}] " if count > 1 else ""
         keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
-        more = " · Tab: the next" if keys and count > 1 else ""
+        more = " · Tab next" if keys and count > 1 else ""
         who = fit_line(pending[at].agent, 40)
         asks = f"▲ {number}{who} asks: {fit_line(name_call(pending[at]), 60)}"
         if (
@@ -181,7 +181,7 @@ class ApprovalPrompt:
             self._at, self._shown = int(key) - 1, ""
         elif question.id not in self._seen:
             self._show_whole(question, count)
-            self._screen.hint(f"that is all of it; {key} again approves it")
+            self._screen.hint(f"This is the whole call. Press {key} again to approve it.")
         else:
             self._answer(question, allow=True, key=key)
 
@@ -191,10 +191,10 @@ class ApprovalPrompt:
         failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
         self._shown, self._at = "", 0
         if failure:
-            say(self._view, f"planck: {failure}", "yellow")
+            say_error(self._view, failure, "yellow")
         else:
-            said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
-            say(self._view, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
+            said = f"{_SAID[key] if allow else 'Denied'}: {fit_line(name_call(question), 80)}"
+            say(self._view, f"  {said}{f' (reason: {reason})' if reason else ''}", "dim")
 
     def _show(self, question: Question, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
@@ -202,7 +202,7 @@ class ApprovalPrompt:
             self._seen.add(question.id)
         self._print(box.lines)
         if self._shown != question.id:
-            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks for {question.tool}")
+            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks to use {question.tool}")
         self._shown, self._pushed = question.id, 0
 
     def _show_whole(self, question: Question, count: int) -> None:

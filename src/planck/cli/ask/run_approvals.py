@@ -68,13 +68,13 @@ class RunApprovals:
                 case Submitted(text=text):
                     if not prompt.take_reason(text):
                         screen.edit(text)
-                        screen.hint("a key answers it; e, and then this, is a no that says why")
+                        screen.hint("Press a key to answer; press e first to deny with this as the reason")
                 case Pressed(action="interrupt" | "exit" | "quit"):
                     prompt.refuse()  # pressed before the question could take it
                 case Pressed(action="cleared"):
                     pass
                 case Pressed():
-                    screen.hint("first the question: its keys stand above")
+                    screen.hint("Answer the question first; its keys are shown above")
                 case Closed():
                     for _ in prompt.open:  # nobody is there any more: a no to each
                         prompt.refuse()
@@ -92,4 +92,4 @@ class _Rows:
         return [cut(row, width)] if row else []
 
     def footer(self, width: int) -> Line:
-        return (("  Esc: no", "dim"),)
+        return (("  Esc denies", "dim"),)

@@ -22,7 +22,10 @@ async def run_help(talk: "Talk", rest: str) -> None:
         return
     lines = list_help(talk)
     if talk.frontend.live:
-        await talk.frontend.page("commands and keys", lambda: [*wrap_columns(lines, talk.frontend.width)])
+        await talk.frontend.page(
+            "Commands (press ? in an empty input for keys)",
+            lambda: [*wrap_columns(lines, talk.frontend.width)],
+        )
     else:
         say_rows(talk.frontend, [as_text(line) for line in lines])
 
@@ -35,22 +38,22 @@ def list_help(talk: "Talk") -> list[Line]:
         lines += [make_line(_describe(command, wide)) for command in group]
     custom = talk.planck.resources.commands()
     if custom:
-        lines.append((("your own (.planck/commands, .agents/commands, .claude/commands)", "bold"),))
+        lines.append((("Your commands (.planck/commands, .agents/commands, .claude/commands)", "bold"),))
         for name, one in custom.items():
             head = f"/{name} {one.hint}".strip()
             lines.append(make_line(f"  {head:<{wide}} {one.description}"))
     if talk.known_prompts:
-        lines.append((("prompts of MCP servers", "bold"),))
+        lines.append((("MCP prompts", "bold"),))
         for prompt in talk.known_prompts:
             lines.append(make_line(f"  {f'/{prompt.command}':<{wide}} {fit_line(prompt.description, 200)}"))
-    lines.append((("what you write", "bold"),))
+    lines.append((("Message syntax", "bold"),))
     lines += [
         make_line(f"  {word:<{wide}} {meaning}")
         for word, meaning in (
-            ("@NAME …", "to one member of the team"),
-            ("@FILE", "attaches a text or an image; so does the path of an image"),
-            ("!COMMAND", "runs in your own shell; the agents are told with your next message"),
-            (" /…", "a blank before it: it is said as it is"),
+            ("@NAME …", "Send to one member of the team"),
+            ("@FILE", "Attach a text file or an image (an image path works too)"),
+            ("!COMMAND", "Run it in your shell; the output goes with your next message"),
+            (" /…", "Start with a space to send the line as text"),
         )
     ]
     return lines
@@ -95,8 +98,8 @@ def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
         about = [spec.type, spec.model.label]
         if row:
             if row.window and row.context:
-                about.append(f"{100 * row.context / row.window:.0f}% of the window")
-            about.append(f"turn {row.turn}" if row.turn else "no turn yet")
+                about.append(f"{100 * row.context / row.window:.0f}% of context")
+            about.append(f"turn {row.turn}" if row.turn else "no turns yet")
             if row.unread:
                 about.append(f"{len(row.unread)} unread")
             cost = format_money(row.cost_usd if not row.unpriced else None)
@@ -109,7 +112,7 @@ def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
             lines.append(make_line(f"{' ' * hanging}{fit_line(spec.description)}", "dim"))
     chain = now.find_chain()
     if chain:
-        lines += [(), (("why nothing else moves: ", "bold"), (" → ".join(chain), ""))]
+        lines += [(), (("Waiting: ", "bold"), (" → ".join(chain), ""))]
     return lines, hanging
 
 
@@ -121,16 +124,16 @@ async def run_interrupt(talk: "Talk", rest: str) -> None:
     name = rest.removeprefix("@").strip()
     if name and name not in [spec.name for spec in talk.session.members]:
         names = ", ".join(spec.name for spec in talk.session.members)
-        say(talk.frontend, f"there is no member {name!r}; there is {names}", "yellow")
+        say(talk.frontend, f"Unknown member {name!r}. Members: {names}.", "yellow")
         return
     talk.interrupt(name)
-    say(talk.frontend, f"{name or 'every turn'} was told to stop", "dim")
+    say(talk.frontend, f"Stopping {name or 'all agents'}.", "dim")
 
 
 async def run_tools(talk: "Talk", rest: str) -> None:
     tools = talk.session.tools
     say(talk.frontend, f"{talk.session.orchestrator.name} has {len(tools)} tools: {', '.join(sorted(tools))}")
-    say(talk.frontend, "`planck tools show NAME` tells more of one", "dim")
+    say(talk.frontend, 'Run "planck tools show NAME" for details.', "dim")
 
 
 async def run_mcp(talk: "Talk", rest: str) -> None:
@@ -144,7 +147,8 @@ async def run_mcp(talk: "Talk", rest: str) -> None:
         say(talk.frontend, f"/{prompt.command} {words}".rstrip() + f"  {fit_line(prompt.description, 200)}")
     if not reports:
         say(
-            talk.frontend, "no MCP server and no sidecar here; `planck mcp add NAME -- COMMAND` adds a server"
+            talk.frontend,
+            'No MCP servers or sidecars here. Add a server with "planck mcp add NAME -- COMMAND".',
         )
 
 
@@ -156,7 +160,7 @@ async def run_skills(talk: "Talk", rest: str) -> None:
     for problem in found.problems:
         say(talk.frontend, problem, "yellow")
     if not found.skills:
-        say(talk.frontend, "no skills here; a folder with a SKILL.md in .planck/skills is one")
+        say(talk.frontend, "No skills here. Add one as .planck/skills/NAME/SKILL.md.")
 
 
 async def run_context(talk: "Talk", rest: str) -> None:
@@ -168,20 +172,20 @@ async def run_context(talk: "Talk", rest: str) -> None:
         ("messages", use.messages),
         ("free", use.free),
     ]
-    say(talk.frontend, f"{use.agent} · {use.model} · about {format_count(use.window)} tokens")
+    say(talk.frontend, f"{use.agent} · {use.model} · context window of {format_count(use.window)} tokens")
     for name, tokens in rows:
         share = tokens / use.window if use.window else 0.0
         bar = "█" * round(share * _BAR) or ("▏" if tokens else "")
         figure = f"{format_count(tokens):>7} {share:>4.0%}"
         line = ((f"  {name:<14}{figure}  ", ""), (bar, "dim" if name == "free" else ""))
         talk.frontend.show(Told((line,)))
-    say(talk.frontend, "an estimate by bytes; /compact makes the messages shorter", "dim")
+    say(talk.frontend, "Estimated from the number of bytes. /compact shortens the messages.", "dim")
 
 
 async def run_compact(talk: "Talk", rest: str) -> None:
     made = await (talk.session.compact(focus=rest) if rest else talk.session.compact())
     if made is None:
-        say(talk.frontend, "nothing to take out: the history is short, or all of it is needed")
+        say(talk.frontend, "Nothing to compact yet.")
 
 
 async def run_cost(talk: "Talk", rest: str) -> None:

@@ -82,7 +82,7 @@ class Conversation:
             await asyncio.wait(ending)
             await talk.aclose()
         name = talk.session.name
-        say(self, f"planck: session {name}; go on with: planck -r {name}")
+        say(self, f"Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 
     async def _look_around(self) -> None:
@@ -97,7 +97,7 @@ class Conversation:
         found = await asyncio.to_thread(self.talk.planck.archive.find_cut_off)
         if found:
             about = f" ({fit_line(found.first_prompt, 40)})" if found.first_prompt else ""
-            words = f"{found.name}{about} was cut off in the middle of its work: /resume {found.name} goes on"
+            words = f"Session {found.name}{about} was interrupted. Resume it with /resume {found.name}."
             say(self, words, "yellow")
 
     # What a frontend does.
@@ -184,7 +184,7 @@ class Conversation:
     def follow(self, event: SessionEvent) -> None:
         if event.type == "mode_changed":
             mode = event.data["mode"]
-            self._screen.hint(f"mode {mode}: {MEANINGS.get(mode, '')}")
+            self._screen.hint(f"Mode {mode}: {MEANINGS.get(mode, '')}")
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
@@ -195,7 +195,7 @@ class Conversation:
     def changed(self) -> None:
         busy = self.talk.busy
         if self._screen.busy and not busy and not self.talk.queued:
-            self._screen.notify(f"planck: {self.talk.session.name} is done")
+            self._screen.notify(f"planck: {self.talk.session.name} has finished")
         self._screen.busy = self._team.busy = busy
         self._screen.queued = self._team.queued = len(self.talk.queued)
         self._screen.touch()
@@ -212,14 +212,14 @@ class Conversation:
     async def _offer_plan(self) -> None:
         """One key accepts it; what is written instead is a word against it, and goes the way of any other."""
         await self.talk.wait()
-        self._screen.notify(f"planck: {self.talk.session.name} has a plan for you")
+        self._screen.notify(f"planck: {self.talk.session.name} has a plan ready")
         key = await self._prompt.confirm(
-            "the plan: y goes on with it, or write what to change", ("y", "n", "esc")
+            "Plan ready: press y to accept it, or write what to change", ("y", "n", "esc")
         )
         if key == "y":
             self._lines.put_nowait(Submitted("/plan accept"))
         elif key:
-            self._screen.hint("not accepted: write what to change")
+            self._screen.hint("Plan not accepted: write what to change")
 
     async def _tick(self) -> None:
         while True:
@@ -261,10 +261,10 @@ class Conversation:
                     self._acting.cancel()
                 talk.interrupt()
                 self._give_back_queued()
-                self._screen.hint("interrupted")
+                self._screen.hint("Interrupted")
             case "cleared" if talk.rewind_to:
                 talk.rewind_to = None
-                self._screen.hint("it stays where it is")
+                self._screen.hint("Rewind cancelled")
             case "exit":
                 talk.leave(talk.code)
             case "quit":
@@ -296,13 +296,13 @@ class Conversation:
         table: dict[str, list[str]] = {}
         for key, action in self._screen.key_map.keys.items():
             table.setdefault(action, []).append(spell_key(key))
-        rows = [(", ".join(table.get(action, ["no key"])), about) for action, (_, about) in ACTIONS.items()]
+        rows = [(", ".join(table.get(action, ["not set"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [
-            ("y s a n", "at a question: once, in this session, always, no"),
-            ("e o w", "also: no with a reason, all of it, a wider rule"),
+            ("y s a n", "In an approval: allow once, for this session, always; deny"),
+            ("e o w", "In an approval: deny with a reason, show all, use a wider rule"),
         ]
         lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
-        await self.page("keys; /help lists the commands", lambda: [*wrap_columns(lines, self.width)])
+        await self.page("Keys (/help lists the commands)", lambda: [*wrap_columns(lines, self.width)])
 
     async def _next_mode(self) -> None:
         at = _MODE_KEYS.index(self.talk.mode) if self.talk.mode in _MODE_KEYS else -1
@@ -311,9 +311,9 @@ class Conversation:
     async def _show_folded(self) -> None:
         folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
         if not folded:
-            self._screen.hint("nothing was folded yet")
+            self._screen.hint("No folded output yet")
             return
         lines: list[Line] = []
         for told in folded:
-            lines += [((told.title or "said", "bold"),), *make_lines(told.rest, "", "  "), ()]
-        await self.page("output, the newest first", lines)
+            lines += [((told.title or "message", "bold"),), *make_lines(told.rest, "", "  "), ()]
+        await self.page("Output, newest first", lines)

@@ -26,7 +26,7 @@ async def run_diff(talk: "Talk", rest: str) -> None:
     selection = selection_of(rest.split())
     changes = talk.session.changes(selection)
     if not any(not one.undoes for one in changes):
-        say(talk.frontend, "no file was changed")
+        say(talk.frontend, "No files changed.")
     elif talk.frontend.live:
         await _browse_changes(talk, selection)
     else:
@@ -43,7 +43,7 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
             for one in changes
         ]
         count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
-        title, keys = f"{count}, the newest first", {"u": "takes it back, or up again"}
+        title, keys = f"{count}, newest first", {"u": "undo or redo"}
         listed = ChangeList(title, rows, keys, at, note)
         await talk.frontend.browse(listed, partial(_draw_change, changes))
         if not listed.key:
@@ -58,7 +58,7 @@ def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:
 async def _take_back(talk: "Talk", change: FileDiff) -> str:
     """What an undo took back is had again by undoing that; what came of it is said in a line."""
     if talk.busy:
-        return "it is at work; when its turn has ended, u takes it back"
+        return "Agents are working. Press u again when they have finished."
     undo = ""
     if change.undone:
         undone = [one.call_id for one in talk.session.changes() if change.call_id in one.undoes]
@@ -81,7 +81,7 @@ def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
         lines += (
             draw_diff(one.diff, undoing.MAX_DIFF)
             if one.diff
-            else [make_line("    not known from the log", "dim")]
+            else [make_line("    the log has no diff of this change", "dim")]
         )
     return lines
 
@@ -95,7 +95,7 @@ async def run_redo(talk: "Talk", rest: str) -> None:
     if not talk.last_undo:
         say(
             talk.frontend,
-            "nothing was undone in this conversation; `planck undo --call ID` takes back any undo",
+            'Nothing to redo in this conversation. To reverse an earlier undo, run "planck undo --call ID".',
         )
         return
     call, talk.last_undo = talk.last_undo, ""
@@ -113,7 +113,9 @@ def selection_of(words: Sequence[str]) -> Selection:
             return Selection(turn=int(number))
         case ["--call", id]:
             return Selection(call=id)
-    raise UsageError(ErrorKind.INVALID_ARGS, "/undo takes --agent NAME, --turn N, --call ID, or nothing")
+    raise UsageError(
+        ErrorKind.INVALID_ARGS, "Unknown arguments. Use --agent NAME, --turn N, --call ID, or none."
+    )
 
 
 async def run_export(talk: "Talk", rest: str) -> None:
@@ -121,7 +123,7 @@ async def run_export(talk: "Talk", rest: str) -> None:
     text = "".join(talk.planck.archive.render_markdown(talk.session.id))
     project = None if talk.session.mode is Mode.FULL else talk.planck.project
     await asyncio.to_thread(_write_new, file, text, project)
-    say(talk.frontend, f"written to {file}")
+    say(talk.frontend, f"Saved to {file}")
 
 
 def _write_new(file: Path, text: str, project: Project | None) -> None:
@@ -131,27 +133,29 @@ def _write_new(file: Path, text: str, project: Project | None) -> None:
                 target.check(project.open_root())
             target.create(text.encode("utf-8", "replace"))
     except PlanckError as failure:
-        raise PlanckError(failure.err.kind, f"{failure.err.message}: /export FILE") from None
+        raise PlanckError(failure.err.kind, f"{failure.err.message.rstrip('.')}: /export FILE") from None
 
 
 async def run_copy(talk: "Talk", rest: str) -> None:
     text = talk.session.result(0).text
     if not text:
-        say(talk.frontend, "there is no answer yet")
+        say(talk.frontend, "There is no answer to copy yet.")
     elif talk.frontend.copy(text):
         say(
             talk.frontend,
-            f"the last answer, {len(text):,} characters, was handed to your terminal's clipboard",
+            f"Sent the last answer ({len(text):,} characters) to your terminal's clipboard.",
         )
     else:
-        say(talk.frontend, "there is no terminal to copy to; /export writes the conversation to a file")
+        say(
+            talk.frontend, "There is no terminal to copy to. Use /export to write the conversation to a file."
+        )
 
 
 _INIT = """\
-Write an AGENTS.md for this project: what a newcomer needs that the files do not say by themselves. Look at
-the build and test commands (run none that change anything), the layout, the conventions that the code
-follows, and what is easy to get wrong. At most 100 lines, no generalities. If there is one already, improve
-it and keep what is true. Before you write it, check each command and path that you name against the files."""
+Write an AGENTS.md for this project: what a newcomer needs to know that the files do not make obvious. Cover
+the build and test commands (do not run any that change something), the layout, the conventions of the code,
+and common mistakes. Use at most 100 lines and no generalities. If there is an AGENTS.md already, improve it
+and keep what is still true. Before you write it, check every command and path in it against the files."""
 
 
 async def run_init(talk: "Talk", rest: str) -> None:

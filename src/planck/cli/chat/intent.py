@@ -6,11 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from planck.records.nearest import did_you_mean
+from planck.records.nearest import nearest
 from planck.records.visible import fit_line
 
 _WORD = re.compile(r"/[A-Za-z?][\w:.-]*$")
 """What could be meant as a command; `/etc/hosts` has a second slash, `/*` and `//` are no words."""
+_AS_TEXT = "Start with a space to send it as text."
 _MEMBER = re.compile(r"@([^\s@]+?)[,:]?(?:\s+|$)")
 
 
@@ -40,18 +41,18 @@ def read_intent(
     if text.startswith("!"):
         command = text[1:].strip()
         if not command:
-            return Intent("mistake", "write the command behind it, such as: !git status")
+            return Intent("mistake", "Write a command after the exclamation mark, for example: !git status")
         return Intent("shell", command)
     if text.startswith("@") and (found := _MEMBER.match(text)):
         known, rest = set(members), text[found.end() :].strip()
         if found[1] in known and not rest:
-            return Intent("mistake", f"write what to say to {found[1]} behind its name")
+            return Intent("mistake", f"Write a message after @{found[1]}.")
         if found[1] in known:
             return Intent("say", rest, found[1])
-        meant = did_you_mean(found[1], known)
+        meant = suggest(found[1], known, "@")
         if meant and not exists(found[1]):
-            way_out = "a blank before it sends it as it is"
-            return Intent("mistake", f"{fit_line(found[1], 60)!r} is no member and no file{meant} {way_out}")
+            unknown = f"No member or file is named {fit_line(found[1], 60)!r}."
+            return Intent("mistake", f"{unknown}{meant} {_AS_TEXT}")
     word, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
     if not text.startswith("/") or not (_WORD.match(word) or text == "/"):
         return Intent("say", text)
@@ -73,6 +74,10 @@ def keep_from_shell(line: str) -> str:
 
 
 def _refuse(word: str, known: list[str]) -> str:
-    meant = did_you_mean(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
-    way_out = "/help lists them, and a blank before it sends it as it is"
-    return f"{fit_line(word, 60)!r} is no command{meant or ';'} {way_out}"
+    meant = suggest(word[1:], known, "/") if len(word) > 1 else ""
+    return f"Unknown command {fit_line(word, 60)}.{meant or ' /help lists the commands.'} {_AS_TEXT}"
+
+
+def suggest(word: str, known: Iterable[str], mark: str = "") -> str:
+    """Returns ` Did you mean /fork?`, with the mark before the nearest known word, or nothing."""
+    return "".join(f" Did you mean {mark}{name}?" for name in nearest(word, known))

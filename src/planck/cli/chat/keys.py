@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from planck.cli.chat.intent import suggest
 from planck.cli.screen.key_map import ACTIONS, KeyMap, is_key, read_key
-from planck.records.nearest import did_you_mean
 
 
 def read_key_map(wanted: Mapping[str, str | Sequence[str]] | None = None) -> KeyMap:
@@ -16,18 +16,18 @@ def read_key_map(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Key
         if action == "editing":
             vi = keys == ["vi"]
             if keys not in (["vi"], ["emacs"]):
-                problems.append(f"keys: editing is 'emacs' or 'vi', not {value!r}")
+                problems.append(f"keys: editing must be 'emacs' or 'vi', not {value!r}.")
         elif action == "bell":
             bell = keys != ["off"]
             if keys not in (["on"], ["off"]):
-                problems.append(f"keys: bell is 'on' or 'off', not {value!r}")
+                problems.append(f"keys: bell must be 'on' or 'off', not {value!r}.")
         elif action not in ACTIONS:
             known = [*ACTIONS, "editing", "bell"]
-            problems.append(f"keys: {action!r} is no action{did_you_mean(action, known)}; `?` lists them")
+            problems.append(f"keys: unknown action {action!r}.{suggest(action, known)} Press ? for the list.")
         elif wrong := [key for key in keys if not is_key(read_key(key))]:
             problems.append(
-                f"keys: {wrong[0]!r} is no key, so {action} stays on {', '.join(chosen[action])}; "
-                "keys are written like c-x, a-enter, s-tab, f, up"
+                f"keys: {wrong[0]!r} is not a key, so {action} stays on {', '.join(chosen[action])}. "
+                "Write keys like c-x, a-enter, s-tab, f, up."
             )
         else:
             chosen[action] = tuple(read_key(key) for key in keys)

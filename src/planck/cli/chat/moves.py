@@ -28,7 +28,7 @@ async def run_new(talk: "Talk", rest: str) -> None:
     before = talk.session.name
     await talk.change(session)
     talk.greet()
-    say(talk.frontend, f"the one before: /resume {before}", "dim")
+    say(talk.frontend, f"Previous session: /resume {before}", "dim")
 
 
 async def run_clear(talk: "Talk", rest: str) -> None:
@@ -44,12 +44,12 @@ async def run_resume(talk: "Talk", rest: str) -> None:
             await run_sessions(talk, "")
             return
         rows = make_choices(sessions, archive.now(), talk.frontend.width - 2)
-        chosen = await talk.frontend.choose("go on with which session?", rows)
+        chosen = await talk.frontend.choose("Resume which session?", rows)
         if chosen is None:
             return
         rest = sessions[chosen].id
     elif rest in (talk.session.id, talk.session.name):
-        say(talk.frontend, "that is this session")
+        say(talk.frontend, "You are in this session already.")
         return
     await talk.change(await talk.planck.resume(rest, settings=_read_for_resume(talk)))
     talk.greet()
@@ -68,11 +68,11 @@ async def run_sessions(talk: "Talk", rest: str) -> None:
             ],
         )
         if not hits:
-            say(talk.frontend, f"nothing says {rest!r} here")
+            say(talk.frontend, f"No session contains {rest!r}.")
         return
     sessions = archive.sessions(limit=_LISTED)
     say_rows(talk.frontend, list(make_rows(sessions, archive.now(), talk.frontend.width)))
-    say(talk.frontend, "/resume NAME goes on with one; /sessions TEXT searches them", "dim")
+    say(talk.frontend, "/resume NAME resumes a session. /sessions TEXT searches them.", "dim")
 
 
 async def run_fork(talk: "Talk", rest: str) -> None:
@@ -80,7 +80,7 @@ async def run_fork(talk: "Talk", rest: str) -> None:
     copied = await talk.planck.archive.fork(talk.session.id, name=rest)
     await talk.change(await talk.planck.resume(copied.id, settings=_read_for_resume(talk)))
     talk.greet()
-    say(talk.frontend, f"a copy of {before}, which stays as it is: /resume {before}", "dim")
+    say(talk.frontend, f"Forked from {before}, which stays unchanged. Return with /resume {before}.", "dim")
 
 
 async def run_transcript(talk: "Talk", rest: str) -> None:
@@ -88,17 +88,17 @@ async def run_transcript(talk: "Talk", rest: str) -> None:
 
     lines = await read_transcript(talk.session)
     if not lines:
-        say(talk.frontend, "nothing was said yet")
+        say(talk.frontend, "There are no messages yet.")
         return
-    await talk.frontend.page(f"transcript of {talk.session.name}", lines, at_end=True)
+    await talk.frontend.page(f"Transcript of {talk.session.name}", lines, at_end=True)
 
 
 async def run_rename(talk: "Talk", rest: str) -> None:
     if not rest:
-        say(talk.frontend, f"this session is {talk.session.name}; /rename NAME gives it another name")
+        say(talk.frontend, f"This session is {talk.session.name}. /rename NAME renames it.")
         return
     await talk.session.rename(rest)
-    say(talk.frontend, f"this session is {talk.session.name} now")
+    say(talk.frontend, f"Renamed to {talk.session.name}.")
 
 
 async def run_rewind(talk: "Talk", rest: str) -> None:
@@ -108,30 +108,30 @@ async def run_rewind(talk: "Talk", rest: str) -> None:
     numbers = [word for word in words if word != "--files"]
     prompts = await list_prompts(talk.session)
     if not prompts:
-        say(talk.frontend, "nothing was said yet")
+        say(talk.frontend, "There are no messages yet.")
         return
     rows = [f"{number}  {fit_line(one.text, 200)}" for number, one in enumerate(prompts, 1)]
     if not numbers and talk.frontend.live:
-        title = "go back to which message?" + (" its files too" if files else "")
+        title = "Rewind to which message?" + (" Files are restored too." if files else "")
         chosen = await talk.frontend.choose(title, rows[::-1])
         at = None if chosen is None else len(rows) - 1 - chosen
     elif not numbers:
         say_rows(talk.frontend, rows)
-        say(talk.frontend, "/rewind N goes back to one, /rewind N --files with the files as they were", "dim")
+        say(
+            talk.frontend, "/rewind N returns to a message. /rewind N --files also restores the files.", "dim"
+        )
         return
     else:
         at = int(numbers[0]) - 1 if numbers[0].isdecimal() else -1
         if not 0 <= at < len(rows) or len(numbers) > 1:
-            say(talk.frontend, f"/rewind takes a number from 1 to {len(rows)}, and --files", "yellow")
+            say(talk.frontend, f"Use /rewind N [--files] with a number from 1 to {len(rows)}.", "yellow")
             return
     if at is None:
         return
     talk.rewind_to = (prompts[at].before, files)
     talk.frontend.edit(prompts[at].text)
-    kept = (
-        "files are taken back too" if files else "files stay as they are (/rewind N --files takes them back)"
-    )
-    say(talk.frontend, f"change message {at + 1} and send it: it goes on from there; {kept}", "dim")
+    kept = "Files are restored too." if files else "Files stay unchanged (/rewind N --files restores them)."
+    say(talk.frontend, f"Edit message {at + 1} and send it to continue from there. {kept}", "dim")
 
 
 async def run_exit(talk: "Talk", rest: str) -> None:

@@ -53,11 +53,11 @@ class Page:
 
     def _footer(self, room: int) -> Line:
         if self._typing:
-            return ((f"/{self._words}", "bold"), ("  Enter finds it", "dim"))
+            return ((f"/{self._words}", "bold"), ("  Enter searches", "dim"))
         where = f" · {self._at + 1}-{min(self._at + room, len(self.lines))} of {len(self.lines)}"
         more = where if len(self.lines) > room else ""
         following = " · n next" if self._words else ""
-        return ((f"Esc leaves · ↑↓ scroll · / search{following}{more}", "dim"),)
+        return ((f"Esc close · ↑↓ scroll · / search{following}{more}", "dim"),)
 
     def _type(self, key: str) -> None:
         if key == "enter":
@@ -128,9 +128,9 @@ class ChangeList:
         self._down = max(0, min(self._down, len(about) - room))
         below = [*about[self._down : self._down + room]]
         below += [()] * (room - len(below))
-        more = " · Space more of it" if len(about) > room else ""
+        more = " · Space scroll" if len(about) > room else ""
         acts = "".join(f" · {key} {words}" for key, words in self._keys.items())
-        footer: Line = ((f"Esc leaves{acts} · ↑↓ choose{more}", "dim"),)
+        footer: Line = ((f"Esc close{acts} · ↑↓ select{more}", "dim"),)
         shown = [((self.title, "bold"),), *listed, ((self.note, "yellow"),), *below, footer]
         return [cut(line, width) for line in shown]
 
@@ -174,9 +174,9 @@ class Picker:
             shown.append(
                 cut(((("→ " if marked else "  ") + self._rows[at], "bold" if marked else ""),), width)
             )
-        shown = shown or [(("  nothing is like that", "dim"),)]
+        shown = shown or [(("  No matches", "dim"),)]
         shown += [()] * (room - len(shown))
-        footer: Line = (("Esc leaves · Enter takes it · ↑↓ choose · type to narrow", "dim"),)
+        footer: Line = (("Esc cancel · Enter select · ↑↓ move · type to filter", "dim"),)
         search: Line = ((f"> {self._words}", ""),)
         return [cut(((self.title, "bold"),), width), *shown, cut(search, width), cut(footer, width)]
 

@@ -12,6 +12,7 @@ from planck.cli.ask.typed_line import TypedLine
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import ChangeList
 from planck.cli.chat.talk import Talk
+from planck.cli.streams import format_error
 from planck.cli.tell.blocks import Block, Told, say
 from planck.cli.tell.styled import Line
 from planck.cli.tell.terminal import Terminal
@@ -72,10 +73,10 @@ class Script:
             loop.remove_signal_handler(signal.SIGTERM)
             await talk.aclose()
         if not said and not self._lines.terminal:
-            self._terminal.line(f'planck: {ErrorKind.NO_PROMPT}: no prompt; say what to do: planck run "..."')
+            self._terminal.line(format_error(ErrorKind.NO_PROMPT, 'No prompt. Pass one: `planck run "..."`.'))
             return Exit.USAGE
         name = talk.session.name
-        self._terminal.line(f"planck: session {name}; go on with: planck -r {name}")
+        self._terminal.line(f"planck: Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 
     @property
@@ -97,7 +98,7 @@ class Script:
         """Nobody moves about in lines that were written."""
 
     def edit(self, text: str) -> None:
-        say(self, "there is no input to edit here: say it again as it should be", "dim")
+        say(self, "There is no input line to edit here. Send the edited message.", "dim")
 
     def give_back(self, text: str) -> None:
         """Whoever sent the line has it."""
@@ -134,4 +135,4 @@ class Script:
             self._talk.leave(Exit.SIGINT)
         else:
             self._warned = True
-            self._terminal.line("Ctrl+C again to leave", "dim")
+            self._terminal.line("Press Ctrl+C again to exit", "dim")

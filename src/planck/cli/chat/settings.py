@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from planck.cli.chat.intent import suggest
 from planck.cli.chat.table import EFFORTS, MEANINGS, MODES, THEMES
 from planck.cli.tell.blocks import say, say_rows
-from planck.records.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from planck.cli.chat.talk import Talk
@@ -20,12 +20,12 @@ async def run_mode(talk: "Talk", rest: str) -> None:
     if rest not in MODES:
         say(
             talk.frontend,
-            f"{rest!r} is no mode{did_you_mean(rest, MODES)}; one of {', '.join(MODES)}",
+            f"Unknown mode {rest!r}.{suggest(rest, MODES)} Modes: {', '.join(MODES)}.",
             "yellow",
         )
         return
     if rest == talk.mode:
-        say(talk.frontend, f"the mode is {rest} already")
+        say(talk.frontend, f"The mode is already {rest}.")
         return
     await talk.change_mode(rest)
 
@@ -41,7 +41,7 @@ async def run_plan(talk: "Talk", rest: str) -> None:
     else:
         say(
             talk.frontend,
-            "say what to plan; when the plan is there, you accept it or say what is wrong with it",
+            "Describe what to plan. When the plan is ready, accept it or say what to change.",
             "dim",
         )
 
@@ -51,14 +51,14 @@ async def run_permissions(talk: "Talk", rest: str) -> None:
 
     talk.planck.resources.refresh()
     rules = rules_in_force(talk.planck.resources.loaded, talk.planck.workspace)
-    say(talk.frontend, f"mode {talk.mode}: {MEANINGS.get(talk.mode, '')}")
+    say(talk.frontend, f"Mode {talk.mode}: {MEANINGS.get(talk.mode, '')}")
     for rule in rules:
         say(talk.frontend, f"  {rule}")
     if not rules:
-        say(talk.frontend, "  no rules of yours; `a` at a question writes one")
+        say(talk.frontend, "  No rules yet. Press a in an approval to add one.")
     say(
         talk.frontend,
-        "a rule is taken back by deleting it from its file; why a call is allowed or not:",
+        "To remove a rule, delete it from its file. To see why a call is allowed or denied, run:",
         "dim",
     )
     say(talk.frontend, "  planck permissions explain bash 'git push'", "dim")
@@ -68,14 +68,16 @@ async def run_model(talk: "Talk", rest: str) -> None:
     if rest:
         model = await talk.session.change_model(rest)
         if not talk.frontend.live:
-            say(talk.frontend, f"{model.label}; /model NAME goes on with another")
+            say(talk.frontend, f"Model: {model.label}. /model NAME switches to another.")
         return
     if not talk.frontend.live:
-        say(talk.frontend, f"{talk.session.orchestrator.model.label}; /model NAME goes on with another")
+        say(
+            talk.frontend, f"Model: {talk.session.orchestrator.model.label}. /model NAME switches to another."
+        )
         return
     names = await talk.list_models()
     current = talk.session.orchestrator.model.label
-    chosen = await talk.frontend.choose(f"model (now {current})", names)
+    chosen = await talk.frontend.choose(f"Model (current: {current})", names)
     if chosen is not None:
         await talk.session.change_model(names[chosen])
 
@@ -85,23 +87,23 @@ async def run_effort(talk: "Talk", rest: str) -> None:
     if not rest:
         say(
             talk.frontend,
-            f"effort {model.params.get('effort') or 'as the model has it'}; one of {', '.join(EFFORTS)}",
+            f"Effort: {model.params.get('effort') or 'model default'}. Levels: {', '.join(EFFORTS)}.",
         )
         return
     if rest not in EFFORTS:
-        say(talk.frontend, f"{rest!r} is no effort; one of {', '.join(EFFORTS)}", "yellow")
+        say(talk.frontend, f"Unknown effort {rest!r}. Levels: {', '.join(EFFORTS)}.", "yellow")
         return
     await talk.session.change_model(model.label, effort=rest)
-    say(talk.frontend, f"effort {rest}, from the next request on")
+    say(talk.frontend, f"Effort {rest} from the next request on.")
 
 
 async def run_theme(talk: "Talk", rest: str) -> None:
     if rest not in THEMES:
-        note = f"{rest!r} is no theme; " if rest else ""
-        say(talk.frontend, f"{note}auto: your terminal's own 16 colours; none: no colours")
+        note = f"Unknown theme {rest!r}. " if rest else ""
+        say(talk.frontend, f"{note}Themes: auto (your terminal's 16 colours), none (no colours).")
         return
     talk.frontend.colour(None if rest == "auto" else False)
-    say(talk.frontend, f"theme {rest}, for this conversation")
+    say(talk.frontend, f"Theme {rest} for this conversation.")
 
 
 async def run_reload(talk: "Talk", rest: str) -> None:
@@ -111,8 +113,8 @@ async def run_reload(talk: "Talk", rest: str) -> None:
     skills, commands = resources.skills(), resources.commands()
     say(
         talk.frontend,
-        f"read again: configuration, AGENTS.md ({len(instructions.text):,} characters), "
-        f"{len(skills.skills)} skills, {len(commands)} commands; agents see it from their next turn on",
+        f"Reloaded: configuration, AGENTS.md ({len(instructions.text):,} characters), "
+        f"{len(skills.skills)} skills, {len(commands)} commands. Agents see changes from their next turn on.",
     )
     for notice in talk.planck.notices:
         say(talk.frontend, notice, "yellow")

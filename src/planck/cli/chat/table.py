@@ -20,11 +20,11 @@ class Command(msgspec.Struct, frozen=True):
 
 
 MEANINGS = {
-    "read-only": "nothing is changed, and nobody is asked",
-    "plan": "nothing is changed; it ends with a plan that you accept to go on",
-    "ask": "what has effects asks first",
-    "workspace": "files of this folder may be changed, commands run in the sandbox",
-    "full": "anything, without asking",
+    "read-only": "changes nothing and asks nothing",
+    "plan": "changes nothing; ends with a plan for you to accept",
+    "ask": "asks before changing anything",
+    "workspace": "changes files in this folder; runs commands in the sandbox",
+    "full": "does anything without asking",
 }
 """What may be done in each mode."""
 MODES = tuple(MEANINGS)
@@ -33,62 +33,64 @@ THEMES = ("auto", "none")
 
 GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
     (
-        "conversation",
+        "Conversation",
         "moves",
         (
-            Command("new", "[TEAM]", "a new session, with a team if you name one", "team"),
-            Command("clear", "", "the same, and an empty screen"),
-            Command("resume", "[NAME]", "go on with another session", "session"),
-            Command("sessions", "[TEXT]", "the sessions of this folder; with a text, where it was said"),
-            Command("fork", "[NAME]", "go on in a copy; this session stays as it is", busy=False),
-            Command("rewind", "[N] [--files]", "edit one of your messages and go on from there", busy=False),
-            Command("transcript", "", "all that was said and done, whole; / searches it"),
-            Command("rename", "NAME", "give this session another name"),
-            Command("exit", "", "leave (also: Ctrl+D, or Ctrl+C twice)"),
-        ),
-    ),
-    (
-        "files",
-        "files",
-        (
-            Command("diff", "[--turn N | --agent NAME]", "what agents changed in files"),
-            Command("undo", "[--turn N | --agent NAME | --call ID]", "take back what was written"),
-            Command("redo", "", "take the last undo back"),
-            Command("export", "[FILE]", "write the conversation to a Markdown file"),
-            Command("copy", "", "put the last answer into the clipboard"),
-            Command("init", "", "have an AGENTS.md written for this project", busy=False),
-        ),
-    ),
-    (
-        "settings",
-        "settings",
-        (
-            Command("mode", "[MODE]", "what may be done without asking", MODES),
+            Command("new", "[TEAM]", "Start a new session, optionally with a team", "team"),
+            Command("clear", "", "Start a new session and clear the screen"),
+            Command("resume", "[NAME]", "Resume another session", "session"),
+            Command("sessions", "[TEXT]", "List the sessions of this folder, or search them"),
+            Command("fork", "[NAME]", "Continue in a copy; this session stays unchanged", busy=False),
             Command(
-                "plan", "[TASK | accept]", "read only, and make a plan that you accept to go on", ("accept",)
+                "rewind", "[N] [--files]", "Edit one of your messages and continue from there", busy=False
             ),
-            Command("permissions", "", "the rules in force, and where each comes from"),
-            Command("model", "[NAME]", "the model in use; with a name, go on with another", "model"),
-            Command("effort", "[LEVEL]", "how much the model thinks: low, medium, high", EFFORTS),
-            Command("theme", "[NAME]", "colours: auto, none", THEMES),
-            Command("reload", "", "read configuration, AGENTS.md and skills again"),
+            Command("transcript", "", "Show the full transcript; / searches it"),
+            Command("rename", "NAME", "Rename this session"),
+            Command("exit", "", "Exit (also Ctrl+D, or Ctrl+C twice)"),
         ),
     ),
     (
-        "what there is",
+        "Files",
+        "files",
+        (
+            Command("diff", "[--turn N | --agent NAME]", "Show the file changes that agents made"),
+            Command("undo", "[--turn N | --agent NAME | --call ID]", "Undo file changes that agents made"),
+            Command("redo", "", "Reverse the last undo"),
+            Command("export", "[FILE]", "Write the conversation to a Markdown file"),
+            Command("copy", "", "Copy the last answer to the clipboard"),
+            Command("init", "", "Have an agent write an AGENTS.md for this project", busy=False),
+        ),
+    ),
+    (
+        "Settings",
+        "settings",
+        (
+            Command("mode", "[MODE]", "Show or change what agents may do without asking", MODES),
+            Command(
+                "plan", "[TASK | accept]", "Make a plan without changing anything, or accept it", ("accept",)
+            ),
+            Command("permissions", "", "List the rules in force and where each comes from"),
+            Command("model", "[NAME]", "Show or change the model", "model"),
+            Command("effort", "[LEVEL]", "Show or set the effort: none, low, medium, high", EFFORTS),
+            Command("theme", "[NAME]", "Set the colours: auto, none", THEMES),
+            Command("reload", "", "Reload the configuration, AGENTS.md and skills"),
+        ),
+    ),
+    (
+        "Information",
         "about",
         (
-            Command("team", "", "who is there, does what, and waits for whom"),
-            Command("agents", "", "the same"),
-            Command("interrupt", "[NAME]", "stop one member, or all", "member"),
-            Command("tools", "", "what the orchestrator can do"),
-            Command("mcp", "", "MCP servers and sidecars, their state, tools and prompts"),
-            Command("skills", "", "the skills that can be loaded"),
-            Command("context", "", "what fills the model's window"),
-            Command("compact", "[FOCUS]", "make the history shorter", busy=False),
-            Command("cost", "", "steps, tokens and money of this session"),
-            Command("status", "", "session, model, mode, folder, sandbox"),
-            Command("help", "[COMMAND]", "this list", "command"),
+            Command("team", "", "Show who does what and who waits for whom"),
+            Command("agents", "", "Same as /team"),
+            Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
+            Command("tools", "", "List the tools of the orchestrator"),
+            Command("mcp", "", "Show MCP servers and sidecars: state, tools, prompts"),
+            Command("skills", "", "List the available skills"),
+            Command("context", "", "Show what fills the context window"),
+            Command("compact", "[FOCUS]", "Shorten the history, optionally with a focus", busy=False),
+            Command("cost", "", "Show the calls, tokens and cost of this session"),
+            Command("status", "", "Show the session, model, mode, team and folder"),
+            Command("help", "[COMMAND]", "Show this list, or help for one command", "command"),
         ),
     ),
 )

@@ -10,7 +10,7 @@ from planck.cli.chat.frontend import Frontend
 from planck.cli.chat.intent import read_intent
 from planck.cli.chat.table import ALIASES, COMMANDS, find_act
 from planck.cli.session import Watch
-from planck.cli.tell.blocks import Answer, Told, fold, say
+from planck.cli.tell.blocks import Answer, Told, fold, say, say_error
 from planck.cli.tell.figures import say_evidence, summarise
 from planck.cli.tell.live_board import LiveBoard
 from planck.cli.tell.now import Now
@@ -19,7 +19,7 @@ from planck.cli.tell.teller import Teller
 from planck.headless import Exit, OpenSession, Planck, SessionEvent
 from planck.records.events import TurnStatus
 from planck.records.messages import Image, Text, UserMessage
-from planck.records.outcome import PlanckError
+from planck.records.outcome import Err, PlanckError
 from planck.records.rows import AgentRow
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Talk:
         blocks, earlier = await read_past(self.session, past)
         self.teller.go_on_from(past)
         if earlier:
-            say(self.frontend, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
+            say(self.frontend, f"… {earlier:,} earlier events; /transcript shows everything", "dim")
         for block in blocks:
             self.frontend.show(block)
             if not isinstance(block, Answer) and block.rest:
@@ -128,7 +128,7 @@ class Talk:
     async def change_mode(self, mode: str) -> None:
         await self.session.change_mode(mode)
         if not self.frontend.live:
-            say(self.frontend, f"mode {mode}")
+            say(self.frontend, f"Mode: {mode}")
 
     async def list_models(self) -> list[str]:
         rows = await self.planck.list_models()
@@ -203,7 +203,7 @@ class Talk:
                 case "mistake":
                     say(self.frontend, intent.text, "yellow")
         except PlanckError as failure:
-            say(self.frontend, f"planck: {failure.err}", "red")
+            say_error(self.frontend, failure.err)
             if intent.what == "say":  # it was not heard: nobody has to write it again
                 self.frontend.give_back(line)
 
@@ -213,7 +213,11 @@ class Talk:
             at_work = self._is_at_work(agent)
             await self._send(text, agent, images, steer=True)
             if at_work:
-                say(self.frontend, f"{agent or 'it'} will see that at its next step", "dim")
+                say(
+                    self.frontend,
+                    f"{agent or self.session.orchestrator.name} will read this at its next step.",
+                    "dim",
+                )
             return
         if self.rewind_to is not None:
             await self._rewind()
@@ -230,9 +234,7 @@ class Talk:
     async def accept_plan(self) -> None:
         """Has the plan carried out, with the rights that there were before it was made."""
         if self.busy:
-            say(
-                self.frontend, "it is at work; when the plan is there, /plan accept goes on with it", "yellow"
-            )
+            say(self.frontend, "Agents are working. Use /plan accept when the plan is ready.", "yellow")
             return
         head = self.session.head
         await self.session.accept_plan()
@@ -279,13 +281,15 @@ class Talk:
 
     async def _run_command(self, name: str, rest: str) -> None:
         if self.busy and not COMMANDS[name].busy:
-            say(self.frontend, f"it is at work; Esc ends the turn, then /{name}", "yellow")
+            say(
+                self.frontend, f"Agents are working. Press Esc to interrupt them, then use /{name}.", "yellow"
+            )
             return
         await find_act(name)(self, rest)
 
     def _run_shell(self, command: str) -> None:
         if self._shell and not self._shell.done():
-            say(self.frontend, "a command of yours is still running; Esc ends it", "yellow")
+            say(self.frontend, "Your last command is still running. Press Esc to stop it.", "yellow")
             return
         self._command, self._shell_since = command, asyncio.get_running_loop().time()
         self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))
@@ -298,10 +302,10 @@ class Talk:
         try:
             done = await run_in_shell(command, self.planck.project.here)
         except PlanckError as failure:
-            say(self.frontend, f"planck: {failure.err}", "red")
+            say_error(self.frontend, failure.err)
             return
         except asyncio.CancelledError:
-            say(self.frontend, f"! {command}: ended; nothing of it was told to the agents", "yellow")
+            say(self.frontend, f"! {command}: stopped; its output was not sent to the agents", "yellow")
             raise
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
@@ -317,7 +321,7 @@ class Talk:
         try:
             await self.session.prompt(done.as_message(), steer=True)
         except PlanckError as failure:
-            say(self.frontend, f"planck: {failure.err}", "red")
+            say_error(self.frontend, failure.err)
 
     async def _rewind(self) -> None:
         assert self.rewind_to is not None
@@ -342,7 +346,7 @@ class Talk:
                     self.queued.insert(0, (text, agent))
                     raise
         except PlanckError as failure:
-            say(self.frontend, f"planck: {failure.err}", "red")
+            say_error(self.frontend, failure.err)
             self.live_board.stand_still()
             self.code = Exit.FAILURE
         finally:
@@ -361,16 +365,14 @@ class Talk:
         if result.text and not self._streams:
             self.frontend.show(Answer(result.text))
         for error in result.errors[-1:] if result.exit_code and not agent else ():
-            say(self.frontend, f"planck: {error['kind']}: {error['message']}", "red")
+            say_error(self.frontend, Err(error["kind"], error["message"], error["details"]))
         row = self._find_row(agent) if agent else None
-        status = row.last_turn.replace("_", " ") if row else result.status
-        say(self.frontend, f"{status} · {summarise(result)}", "dim")
+        status = row.last_turn if row else result.status
+        say(self.frontend, summarise(result, status), "dim")
         if evidence := self.session.evidence(head):
             say(self.frontend, *say_evidence(evidence))
         if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent and not self.queued:
-            say(
-                self.frontend, "that is the plan: /plan accept goes on with it; or say what to change", "bold"
-            )
+            say(self.frontend, "Plan ready. Accept it with /plan accept, or say what to change.", "bold")
             if self._listener:
                 self._listener.planned()
         if not self.frontend.live:  # a script learns how its last line went

@@ -69,7 +69,7 @@ async def _demo() -> int:
         screen.done()
         if result.text and not screen.answered:
             terminal.answer(result.text)
-        terminal.line(f"\n{result.status} · {summarise(result)}", "dim", wrap=True)
+        terminal.line(f"\n{summarise(result, result.status)}", "dim", wrap=True)
         if failure := await headless.find_failure(session):
             raise PlanckError(
                 ErrorKind.COMMAND_FAILED,

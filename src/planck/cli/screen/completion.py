@@ -151,6 +151,6 @@ class Menu:
             )
         if len(self.choices) > _SHOWN:
             count = len(self.choices)
-            words = f"the first {count}" if count >= _MAX_CHOICES else f"{count} in all"
+            words = f"first {count} shown" if count >= _MAX_CHOICES else f"{count} in total"
             lines[-1] += ((f"  {words}", "dim"),)
         return lines

@@ -107,10 +107,10 @@ class InputController:
         self.input.insert(paste.text)
         if paste.cut:
             self._screen.print(
-                "what was pasted is too long: its end is missing; put it into a file and name that"
+                "The pasted text is too long: its end was cut. Put it in a file and attach that with @FILE."
             )
         if self._guard:
-            self._screen.hint("what is pasted is no answer: type it")
+            self._screen.hint("Pasted text is not an answer: type it")
 
     def _for_question(self, stroke: Stroke, now: float) -> bool:
         """Whether the stroke was the question's."""
@@ -128,11 +128,13 @@ class InputController:
                 self._deciding = asyncio.get_running_loop().call_later(REPEAT, self._decide)
             case Verdict.NOTHING:
                 self._withdraw(keep=False)
-                self._screen.hint("a key that is held down is no answer: press it once")
+                self._screen.hint("Holding a key down is not an answer: press it once")
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:
-                    self._screen.hint(f"Enter alone is no answer: {' '.join(sorted(guard.keys))}")
+                    self._screen.hint(
+                        f"Enter alone is not an answer; press one of: {' '.join(sorted(guard.keys))}"
+                    )
                 return False
         return True
 
@@ -236,7 +238,7 @@ class InputController:
             self._screen.tell(Pressed("rewind"))
             self._pressed = ("", -1.0)
         else:
-            self._screen.hint("Esc again: go back to a message")
+            self._screen.hint("Press Esc again to rewind to a message")
         return True
 
     def _clear(self, twice: bool) -> None:
@@ -250,7 +252,7 @@ class InputController:
         elif twice:
             self._screen.tell(Pressed("quit"))
         else:
-            self._screen.hint("Ctrl+C again to leave")
+            self._screen.hint("Press Ctrl+C again to exit")
 
     def _move(self, action: str) -> bool:
         if self.menu.open:

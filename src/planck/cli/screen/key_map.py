@@ -3,22 +3,22 @@
 from typing import NamedTuple
 
 ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    "submit": (("enter",), "send; while it works: steer it at its next step"),
-    "newline": (("c-j", "a-enter", "s-enter"), "a new line in the input; also \\ and Enter"),
-    "queue": (("tab",), "complete while a list is open; else send when it is done"),
-    "interrupt": (("esc",), "end the turn; twice while nothing goes on: go back to a message"),
-    "clear": (("c-c",), "clear the input, else end the turn, else twice: leave"),
-    "exit": (("c-d",), "leave, if the input is empty"),
-    "mode": (("s-tab",), "the next permission mode"),
-    "search": (("c-r",), "search what was entered before"),
-    "output": (("c-o",), "the whole output of the last tool"),
-    "team": (("c-t",), "the team: who does what, and waits for whom"),
-    "editor": (("c-g",), "edit the input with $VISUAL or $EDITOR"),
-    "older": (("up", "c-p"), "the queued message, else what was entered before"),
-    "newer": (("down", "c-n"), "what was entered after that"),
-    "redraw": (("c-l",), "paint again"),
-    "suspend": (("c-z",), "back to the shell; fg goes on"),
-    "keys": (("?",), "these keys, if the input is empty"),
+    "submit": (("enter",), "Send; while agents work, steer them at their next step"),
+    "newline": (("c-j", "a-enter", "s-enter"), "Insert a new line (also \\ and Enter)"),
+    "queue": (("tab",), "Complete while a list is open; while agents work, queue the message"),
+    "interrupt": (("esc",), "Interrupt the turn; when idle, press twice to rewind to a message"),
+    "clear": (("c-c",), "Clear the input, else interrupt the turn, else press twice to exit"),
+    "exit": (("c-d",), "Exit if the input is empty"),
+    "mode": (("s-tab",), "Switch to the next permission mode"),
+    "search": (("c-r",), "Search the input history"),
+    "output": (("c-o",), "Show the full output of the latest tool calls"),
+    "team": (("c-t",), "Show the team: who does what and who waits for whom"),
+    "editor": (("c-g",), "Edit the input in $VISUAL or $EDITOR"),
+    "older": (("up", "c-p"), "Edit the queued message, else go to the previous input"),
+    "newer": (("down", "c-n"), "Go to the next input"),
+    "redraw": (("c-l",), "Redraw the screen"),
+    "suspend": (("c-z",), "Suspend to the shell; fg resumes"),
+    "keys": (("?",), "Show these keys if the input is empty"),
 }
 """By action: its keys unless the user says otherwise, and what it does."""
 _NAMED = frozenset(

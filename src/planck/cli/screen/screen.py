@@ -359,8 +359,8 @@ class Screen:
     def _footer(self, width: int) -> Line:
         search = self._controller.input.search
         if search is not None:
-            found = "" if search.found is not None or not search.words else "  nothing found"
-            return ((f"  search: {search.words}", "bold"), (f"{found}  Enter takes it, Esc leaves", "dim"))
+            found = "" if search.found is not None or not search.words else "  no match"
+            return ((f"  search: {search.words}", "bold"), (f"{found}  Enter selects, Esc cancels", "dim"))
         text, until = self._hint
         if text and asyncio.get_running_loop().time() < until:
             return ((f"  {text}", "bold"),)
@@ -412,7 +412,7 @@ class Screen:
         finally:
             self._console.take_back()
         if text is None:
-            self.hint("set $VISUAL or $EDITOR to a program that is there")
+            self.hint("Set $VISUAL or $EDITOR to an installed program")
         else:
             self.edit(text)
 

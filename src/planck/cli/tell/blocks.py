@@ -1,13 +1,16 @@
 """What happened in a session, as blocks for a person: a call, a message, a thought, each in a few lines."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from planck.cli.streams import format_error
 from planck.cli.tell.diffs import compare, count_changes, draw_diff, find_after
 from planck.cli.tell.figures import format_time
 from planck.cli.tell.styled import INDENT, Line, Span, as_text, make_line, make_lines
+from planck.records.outcome import Err
 from planck.records.tools import find_row, find_subject
 from planck.records.visible import fit_line
 
@@ -76,6 +79,11 @@ def say(view: Shows, text: str, style: str = "") -> None:
     view.show(Told(tuple(make_lines(text, style)), wraps=True))
 
 
+def say_error(view: Shows, err: Err, style: str = "red") -> None:
+    """An error as every command prints it."""
+    say(view, format_error(err.kind, err.full_message), style)
+
+
 def say_rows(view: Shows, rows: Sequence[str], style: str = "") -> None:
     """Rows of a table: each is cut rather than wrapped."""
     view.show(Told(tuple(make_line(row, style) for row in rows)))
@@ -94,7 +102,7 @@ def draw_call(
     diff = _compare_files(name, started, before) if ended["ok"] else ""
     notes = [count_changes(diff)] if diff else []
     if ended["ok"] and find_row(name).shown == "count":
-        notes.append(_count_lines(output))
+        notes.append(ended.get("summary") or _count_lines(output))
     if ended["duration_ms"] >= 100:
         notes.append(format_time(ended["duration_ms"] / 1000))
     tail = f"  {' · '.join(notes)}" if notes else ""
@@ -105,7 +113,7 @@ def draw_call(
     error = ended.get("error") or {}
     most = 0 if error.get("kind") == "permission_denied" else _count_shown(name, ended["ok"])
     shown = _drop_details(output) if error else output
-    lines, folded = fold(shown, most, ended.get("lines", 0), first=bool(error))
+    lines, folded = fold(shown, most, ended.get("lines", 0), first=bool(error), call=ended["id"])
     return Told((head, *lines), label, output if folded else "", wraps=bool(error))
 
 
@@ -119,13 +127,16 @@ def describe_call(name: str, args: Any) -> str:
     return fit_line(f"{name} {find_subject(name, args)}")
 
 
-def fold(text: str, most: int | None, count: int = 0, *, first: bool = False) -> tuple[list[Line], bool]:
+def fold(
+    text: str, most: int | None, count: int = 0, *, first: bool = False, call: str = ""
+) -> tuple[list[Line], bool]:
     """The last lines of an output, dim, with a line that says how many are above; None: all of them.
 
     `count`: of the whole output's lines, where the text is not all of it. `first`: of an error its first
-    line is one of those that are shown: it says what is wrong.
+    line is one of those that are shown: it says what is wrong. `call`: its id, by which the model is told to
+    read the whole output; a person looks by Ctrl+O.
     """
-    rows = [row for row in _list_rows(text) if not row.startswith(_SPILLED)]
+    rows = [row for row in _list_rows(text) if not call or not row.endswith(f" output:{call}]")]
     if most is None or (len(rows) <= most + 1 and not count):
         shown = rows if most != 0 else []
         return _dim(shown), len(shown) < len(rows)
@@ -141,8 +152,6 @@ def _dim(rows: Sequence[str]) -> list[Line]:
     return [line for row in rows for line in make_lines(row, "dim", INDENT)]
 
 
-_SPILLED = "[the whole output: read path output:"
-"""Told to the model: a person looks by Ctrl+O."""
 _OURS = ("[exit code ", "[sandbox: ")
 """Lines below an output that are none of it."""
 
@@ -185,19 +194,17 @@ def _count_shown(name: str, ok: bool) -> int | None:
     return 0 if ok and shown != "end" else FOLDED
 
 
-_NOTES = ("[no ", "[the file is empty", "[the folder is empty", "[image/")
-"""How outputs begin that say what there is instead of showing it."""
+_EARLIER = re.compile(
+    r"\[(no (?:lines|files) match|the (?:file|folder) is empty|image/[^]]*)\]"
+    r"|(?s:.*\n)\[(lines [^;]*); continue with offset \d+\]"
+)
+"""How older logs, without `tool_end.summary`, say what was read or found. These texts never change."""
 
 
 def _count_lines(output: str) -> str:
-    """How much was found or read, of how much."""
-    rows = _list_rows(output)
-    last = rows[-1] if rows else ""
-    if len(rows) == 1 and last.startswith(_NOTES):
-        return last.strip("[]")
-    if last.startswith("[lines ") and "; continue with offset " in last:
-        return last[1:].partition(";")[0]
-    count = len(rows)
+    if earlier := _EARLIER.fullmatch(output.strip("\n")):
+        return earlier[1] or earlier[2]
+    count = len(_list_rows(output))
     return "1 line" if count == 1 else f"{count:,} lines"
 
 

@@ -29,7 +29,7 @@ def tabulate_costs(report: "CostReport", width: int | None = None) -> Iterator[s
         )
         for row in report.rows
     ]
-    total = ("all", "", *_count(report.calls, report.usage, report.cost_usd), "", "", "")
+    total = ("total", "", *_count(report.calls, report.usage, report.cost_usd), "", "", "")
     columns = _choose([_HEAD, *rows, total], width)
     head, *picked = [[row[at] for at in columns] for row in (_HEAD, *rows, total)]
     return tabulate(head, picked, left=2 if 1 in columns else 1)

@@ -37,23 +37,28 @@ def format_time(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def summarise(result: RunResult) -> str:
-    """Steps, tokens, money and time, on one line."""
-    usage = result.usage
+def summarise(result: RunResult, status: str = "") -> str:
+    """How it ended, where a status is given, then steps, tokens, cost and time, on one line."""
+    usage, took = result.usage, format_time(result.duration_ms / 1000)
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    spent = (
+        f"{format_count(read)} in, {format_count(usage.output_tokens)} out · {format_money(result.cost_usd)}"
+    )
+    if not result.steps and (status or result.status) == TurnStatus.INTERRUPTED:
+        # A response that was cut off may have cost something.
+        spent = f"{spent} · " if read or usage.output_tokens else ""
+        return f"Interrupted before the first response was complete · {spent}{took}"
+    ended = f"{status.replace('_', ' ').capitalize()} · " if status else ""
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
-    if not result.steps and result.status == TurnStatus.INTERRUPTED:
-        steps = "in its first step"  # which was begun, and may have cost something
-    tokens = f"{format_count(read)} + {format_count(usage.output_tokens)} tokens"
-    return f"{steps} · {tokens} · {format_money(result.cost_usd)} · {format_time(result.duration_ms / 1000)}"
+    return f"{ended}{steps} · {spent} · {took}"
 
 
 def say_evidence(evidence: "Evidence") -> tuple[str, str]:
     """Returns what the log says of the tests, and its style; what is no good news begins with a mark."""
     if not evidence.fresh:
-        return "! the last test run was before the last edit", "yellow"
+        return "! The last test run was before the last edit", "yellow"
     when = " after the last edit" if evidence.edited else ""
     code = "unknown" if evidence.exit_code is None else evidence.exit_code
-    since = "; other commands ran since" if evidence.followed else ""
+    since = "; other commands ran later" if evidence.followed else ""
     good = evidence.exit_code == 0 and not evidence.followed
-    return f"{'' if good else '! '}tests ran{when}: exit {code}{since}", "dim" if good else "yellow"
+    return f"{'' if good else '! '}Tests ran{when}: exit {code}{since}", "dim" if good else "yellow"

@@ -9,12 +9,12 @@ from planck.records.board import Board, apply
 _PASSING = {
     "text_delta": "writing",
     "thinking_delta": "thinking",
-    "compacting": "makes its history shorter",
+    "compacting": "compacting its context",
 }
 """What deltas tell of an agent until its next fact."""
 _STATES = {
     "working": "writing",  # nothing to be read: a call's arguments, mostly
-    "retrying": "waits to ask the model again",
+    "retrying": "waiting to retry",
 }
 
 
@@ -41,7 +41,7 @@ class LiveBoard:
     def stand_still(self) -> None:
         """What goes on can't be recorded: whoever was at work does nothing until somebody speaks to it."""
         for row in self.board.agents:
-            self._passing[row.id] = "stands still: say something to go on"
+            self._passing[row.id] = "stopped: send a message to continue"
 
     def say_passing(self, id: str) -> str:
         """Says what an agent does that runs no call and waits for nobody."""

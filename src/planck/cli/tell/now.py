@@ -62,7 +62,7 @@ class Now:
         if row.status in ("idle", "ended"):
             return
         if row.stopping:
-            yield "●", "stops"
+            yield "●", "stopping"
             return
         asked = [question for question in self.board.questions if question.agent_id == row.id]
         if asked:

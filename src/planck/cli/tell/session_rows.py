@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 STATES = {
     "running": "running",
-    "waiting": "waits for you",
+    "waiting": "needs you",
     "done": "done",
     "failed": "failed",
     "interrupted": "interrupted",

@@ -56,7 +56,7 @@ class TeamRows:
         shown = busy if len(busy) <= _MOST else busy[: _MOST - 1]
         lines = [self._draw(row, widest, width) for row in shown]
         if len(busy) > len(shown):
-            lines.append(((f"  … and {len(busy) - len(shown)} more at work", "dim"),))
+            lines.append(((f"  … and {len(busy) - len(shown)} more working", "dim"),))
         return lines
 
     def footer(self, width: int) -> Line:
@@ -73,7 +73,8 @@ class TeamRows:
         lead = next((row for row in board.agents if row.role == "orchestrator"), None)
         yield board.mode, "yellow" if board.mode == "full" else ""
         if board.questions:
-            yield f"[1/{len(board.questions)}] asks you", "bold yellow"
+            count = len(board.questions)
+            yield f"{count} {'approval' if count == 1 else 'approvals'}", "bold yellow"
         if self.queued:
             yield f"{self.queued} queued", ""
         if board.budget and board.budget.limit_usd:
@@ -82,11 +83,11 @@ class TeamRows:
         else:
             yield _money(board.cost_usd) + ("+" if board.unpriced else ""), "dim"
         if lead and lead.window and lead.context:
-            yield f"{100 * lead.context / lead.window:.0f}% of the window", "dim"
+            yield f"{100 * lead.context / lead.window:.0f}% of context", "dim"
         yield (lead.model if lead else ""), "dim"
         # What it does at a question is another thing than what it does elsewhere.
         if board.questions:
-            yield "Esc: no", "dim"
+            yield "Esc denies", "dim"
         elif self.working:
             yield f"{self._stop} interrupts" if self._stop else "", "dim"
         else:
@@ -113,7 +114,7 @@ class TeamRows:
 
     def _describe(self, row: AgentRow) -> Doing:
         if row.stopping:
-            return Doing("●", "stops", row.since)
+            return Doing("●", "stopping", row.since)
         if asked := [question for question in self.board.questions if question.agent_id == row.id]:
             return Doing("▲", _say_asked(asked), asked[0].since, "bold yellow")
         running = _list_running(row)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from planck.cli.streams import format_error
 from planck.cli.tell.block_splitter import BlockSplitter
 from planck.cli.tell.blocks import Answer, Block, Said, Told, describe_call, draw_call, draw_said
 from planck.cli.tell.styled import Span, make_line
@@ -24,11 +25,11 @@ _ASKED = 3
 _NAME = 32
 _NOTE = 1_000
 """Characters of a name, and of what is said of something in passing."""
-_FOR_THE_MODEL = "; go on without it, or tell the user to "
-"""How the advice to the model begins in a recorded denial (`permissions/gate`)."""
-_OWN_NO = "the user said no"
-_OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
-"""How news to the agents begin of what the user did and has seen."""
+_EARLIER_ADVICE = "; go on without it, or tell the user to "
+_EARLIER_NO = "the user said no"
+_EARLIER_NEWS = ("The user changed it: ", "Permission mode ", "the user took ")
+"""Of logs from before `permission_decision.cause`, `by_user` and `message.user_knows`: how the advice to the
+model begins in a denial, a denial by the user, and news of what the user did. They never change."""
 
 
 class Teller:
@@ -84,7 +85,7 @@ class Teller:
         blocks = handler(self, event, event.data) if handler else []
         if blocks and self._mode:
             (before, mode), self._mode = self._mode, None
-            blocks.insert(0, self._note(None, f"mode {mode}, was {before}"))
+            blocks.insert(0, self._note(None, f"Mode: {before} → {mode}"))
         self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
         return blocks
 
@@ -125,7 +126,7 @@ class Teller:
         return [self._note(agent["id"], "joined")] if agent["id"] != self._orchestrator else []
 
     def _end_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        return [self._note(event.agent_id, f"left: {data['reason']}")]
+        return [self._note(event.agent_id, f"ended: {data['reason']}")]
 
     def _start_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """What was said before a turn was stopped begins the next: that the first was, nobody else says."""
@@ -135,7 +136,7 @@ class Teller:
         if not self._stopped:
             return []
         self._stopped = False
-        return [self._note(event.agent_id, "interrupted; it goes on with what was said meanwhile")]
+        return [self._note(event.agent_id, "interrupted; continuing with the messages sent since")]
 
     def _stop(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """Between two turns: what would have begun the next is stopped with the one before."""
@@ -207,8 +208,13 @@ class Teller:
             self._streamed = False
         if (self._echoes or self._begins) and data.get("state") == "working":
             return []  # a sign of life where nothing else moves; on a live screen the agent's row moves
-        words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
-        return [self._note(event.agent_id, " ".join(words))]
+        detail = str(data.get("detail") or "")
+        # What happens to a request to the model is a sentence; of the others the state says what happened.
+        keys = (
+            ("component",) if detail and data.get("component") == "model" else ("component", "name", "state")
+        )
+        words = " ".join(str(data[key]).replace("_", " ") for key in keys if data.get(key))
+        return [self._note(event.agent_id, f"{words}: {detail}" if detail else words)]
 
     def _start_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._calls[data["id"]] = data["args"]
@@ -225,11 +231,11 @@ class Teller:
     def _ask(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if not self._begins:
             return []
-        asked = f"asks for {data['tool']}: {fit_line(data['text'], _NOTE)}"
+        asked = f"asks to use {data['tool']}: {fit_line(data['text'], _NOTE)}"
         return [self._note(event.agent_id, asked, "yellow bold")]
 
     def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        return [self._note(None, "resumed")] if self._begins else []
+        return [self._note(None, "Session resumed")] if self._begins else []
 
     def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         fact = view(event.recorded)
@@ -251,17 +257,17 @@ class Teller:
             (f"{data['kind']}: ", "dim"),
         )
         if data["kind"] == "response" and data["text"].strip() == self._said.get(data["from"]):
-            return [Told(((*prefix, ("what it said above", "dim")),), wraps=True)]
+            return [Told(((*prefix, ("same as the message above", "dim")),), wraps=True)]
         return [Said(prefix, data["text"])]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
         text = data["text"]
-        if data.get("origin") == "planck" and text.startswith("[planck: "):  # said to each, told once
+        if data.get("origin") == "planck" and data["kind"] == "response":  # news: said to each, told once
             told = text.removeprefix("[planck: ").removesuffix("]")
-            if told.startswith(_OF_THE_USER):
-                return []  # the user knows
-            return [self._note(None, f"told to the agents: {told}")] if self._is_lead(data["to"]) else []
-        whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
+            if data.get("user_knows") or told.startswith(_EARLIER_NEWS) or not self._is_lead(data["to"]):
+                return []
+            return [self._note(None, f"Message to the agents: {told}")]
+        whose = {"planck": "planck", "hook": "hook"}.get(data.get("origin") or "user", "")
         to = "" if self._is_lead(data["to"]) else f"@{self.name(data['to'])} "
         prefix: list[Span] = [
             ("> ", "bold"),
@@ -278,19 +284,18 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(**data)}", "yellow")]
+        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(data)}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
             return []
-        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
+        return [self._note(event.agent_id, format_error(data["kind"], data["message"]), "red")]
 
     def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """Only what becomes scarce: what each answer cost is no line of its own."""
         if data.get("why") == "last_step":
-            return [
-                self._note(event.agent_id, "! budget: one answer more, without tools, to report", "yellow")
-            ]
+            last = "! budget: one more response, without tools, to report"
+            return [self._note(event.agent_id, last, "yellow")]
         if data.get("why") != "notice" or not data.get("limit"):
             return []
         account, limit, spent = data.get("account", ""), data.get("limit", {}), data.get("spent", {})
@@ -303,13 +308,13 @@ class Teller:
 
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         before, after = data["tokens_before"], data["tokens_after"]
-        shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
+        shorter = f"Compacted: {before:,} → {after:,} tokens. The full history stays in the log."
         return [self._note(event.agent_id, shorter)]
 
     def _change_mode(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         before = self._mode[0] if self._mode else data["before"]
         if not self._echoes:
-            return [self._note(None, f"mode {data['mode']}, was {before}")]
+            return [self._note(None, f"Mode: {before} → {data['mode']}")]
         self._mode = (before, data["mode"]) if before != data["mode"] else None
         return []  # the footer says it; what comes next stands below it
 
@@ -317,12 +322,12 @@ class Teller:
         model = data["model"]
         label = model.get("id") or f"{model['provider']}/{model['model']}"
         before, self._models[event.agent_id or ""] = self._models.get(event.agent_id or ""), label
-        return [self._note(event.agent_id, f"goes on with {label}")] if label != before else []
+        return [self._note(event.agent_id, f"switched to {label}")] if label != before else []
 
     def _rewind(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id != self._orchestrator:
             return []
-        return [self._note(None, f"back to where it stood after event {data['to']}; the log keeps the rest")]
+        return [self._note(None, f"Rewound to event {data['to']}. Later events stay in the log.")]
 
     def _note(self, id: str | None, text: str, style: str = "dim") -> Told:
         line = (*self._prefix(id), *make_line(fit_line(text, _NOTE), style))
@@ -335,12 +340,17 @@ class Teller:
         return [(f"{self.name(id)} ", self.style(id))]
 
 
-def _say_why(tool: str, reason: str, **rest: Any) -> str:
-    """What a model is told of a denial, for the person who can do something about it, or has said no."""
-    why, _, way_out = reason.removeprefix(f"{tool!r} is not permitted: ").partition(_FOR_THE_MODEL)
-    if why.startswith(_OWN_NO):  # whoever said so here has read that already, in other words
-        return why.replace(_OWN_NO, " by you", 1)
-    return f": {why}; {way_out}" if way_out else f": {why}"
+def _say_why(denied: dict[str, Any]) -> str:
+    """Why a call was denied, for the person who can do something about it, or has denied it."""
+    cause, remedy, by_user = denied.get("cause", ""), denied.get("remedy", ""), denied.get("by_user", False)
+    if not (cause or by_user):
+        reason = str(denied["reason"]).removeprefix(f"{denied['tool']!r} is not permitted: ")
+        cause, _, remedy = reason.partition(_EARLIER_ADVICE)
+        by_user = cause.startswith(_EARLIER_NO)
+        cause = cause.removeprefix(_EARLIER_NO).removeprefix(": ") if by_user else cause
+    if by_user:
+        return f" by you: {cause}" if cause else " by you"
+    return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 
 _HANDLERS = {

@@ -19,18 +19,18 @@ def list_obstacles(plan: "UndoPlan") -> list[str]:
     lines = []
     for step in plan.steps:
         if step.conflict:
-            lines.append(f"{name_path(step.path)} stays as it is: {step.conflict}  (written by {step.by})")
+            lines.append(f"{name_path(step.path)} stays unchanged: {step.conflict}  (written by {step.by})")
         elif step.now == step.then:
-            lines.append(f"{name_path(step.path)} is already as it was  (written by {step.by})")
-    return [*lines, *(f"not undoable: {command}" for command in plan.commands)]
+            lines.append(f"{name_path(step.path)} already has its earlier content  (written by {step.by})")
+    return [*lines, *(f"cannot be undone: {command}" for command in plan.commands)]
 
 
 def report(plan: "UndoPlan", back: str) -> str:
     """`back`: what is entered to take that back."""
     done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
-        return "Nothing was changed."
+        return "No files changed."
     again = all(call.startswith("undo-") for step in done for call in step.calls)
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
     names = ", ".join(name_path(step.path) for step in done)
-    return make_plain(f"{'Redone' if again else 'Undone'} in {files}: {names}. Take that back with: {back}")
+    return make_plain(f"{'Redone' if again else 'Undone'} in {files}: {names}. To reverse this: {back}")

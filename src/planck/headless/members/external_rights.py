@@ -21,6 +21,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionDecision, ToolEnd, ToolStart
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import FOREIGN, AgentSpec, ForeignSpec
+from planck.toolkit.permit import Preview
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Changed, Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import MAX_FILE, digest
@@ -180,8 +181,8 @@ class Previews:
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
 
-    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
-        return self.texts.get(ctx.call_id, "")
+    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Preview:
+        return Preview(self.texts.get(ctx.call_id, ""))
 
 
 def _run_elsewhere(args: dict[str, Any], ctx: ToolContext) -> Outcome:

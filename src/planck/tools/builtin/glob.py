@@ -31,7 +31,9 @@ def glob_tool(shared: Shared) -> Tool:
             lines.append(f"[more than {MAX_FILES} files match; narrow the pattern or the path]")
         if not found.finished:
             lines.append("[the time was up; narrow the path]")
-        return Ok({"output": "\n".join(lines), "count": len(paths), "more": found.more or not found.finished})
+        summary = {} if paths else {"summary": "no matching files"}
+        more = found.more or not found.finished
+        return Ok({"output": "\n".join(lines), "count": len(paths), "more": more, **summary})
 
     return Tool(
         "glob",

@@ -44,7 +44,9 @@ def grep_tool(shared: Shared) -> Tool:
             lines.append(f"[more than {limit} lines match; narrow the pattern, the path or the glob]")
         if not found.finished:
             lines.append("[the time was up; narrow the path]")
-        return Ok({"output": "\n".join(lines), "count": len(hits), "more": found.more or not found.finished})
+        summary = {} if hits else {"summary": "no matching lines"}
+        more = found.more or not found.finished
+        return Ok({"output": "\n".join(lines), "count": len(hits), "more": more, **summary})
 
     return Tool(
         "grep",

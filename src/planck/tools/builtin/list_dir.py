@@ -24,7 +24,8 @@ def list_dir_tool(shared: Shared) -> Tool:
             lines = ["[the folder is empty]"]
         if len(names) > MAX_ENTRIES:
             lines.append(f"[{len(names) - MAX_ENTRIES} more of {len(names)}; use glob]")
-        return Ok({"output": "\n".join(lines), "count": len(names)})
+        summary = {} if names else {"summary": "empty folder"}
+        return Ok({"output": "\n".join(lines), "count": len(names), **summary})
 
     return Tool(
         "list_dir",

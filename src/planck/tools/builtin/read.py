@@ -82,7 +82,8 @@ class _Window:
         if not more:
             return {"output": output}
         footer = f"[lines {self.offset}-{last} of {of}; continue with offset {last + 1}]"
-        return {"output": f"{output}\n{footer}", "next_offset": last + 1}
+        part = f"lines {self.offset}-{last} of {of}"
+        return {"output": f"{output}\n{footer}", "next_offset": last + 1, "summary": part}
 
 
 def _line_text(line: bytes, whole_length: int | None) -> str:
@@ -119,10 +120,11 @@ def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
                 f"the image {path!r} has {len(content)} bytes, at most {MAX_IMAGE} can be shown",
             )
         image = Image(media_type, base64.b64encode(content).decode())
-        return {"output": f"[{media_type}, {len(content)} bytes]", "images": [image]}
+        about = f"{media_type}, {len(content)} bytes"
+        return {"output": f"[{about}]", "images": [image], "summary": about}
     _refuse_binary(content, path, len(content))
     if not content:
-        return {"output": "[the file is empty]"}
+        return {"output": "[the file is empty]", "summary": "empty file"}
     lines = content.split(b"\n")
     if not lines[-1]:
         lines.pop()
