@@ -265,6 +265,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
     """Of the whole output of a command, where `output` is not all of it."""
     whole: str = ""
     """The name of the blob with all of it, in a log that other machines may go on with."""
+    spilled: bool = False
+    """Whether all of it is kept: `read` pages it at `output:<id>`."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -391,7 +393,7 @@ class Compacted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "compacted"
     behind_checkpoint = True
     repeats = True
-    unseen = ("messages", "summary")
+    unseen = ("messages", "summary", "plan")
     plain = True
     noted = True
     messages: tuple[Message, ...]
@@ -408,6 +410,8 @@ class Compacted(View, frozen=True, kw_only=True):
     """The model had refused the request as too long."""
     summary: str = ""
     """What the summariser wrote, whether it stands in the messages or was too long for them."""
+    plan: str = ""
+    """The agent's plan, as `update_plan` showed it last."""
 
 
 class Rewound(View, frozen=True, kw_only=True):

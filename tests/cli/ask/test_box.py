@@ -59,7 +59,7 @@ def test_an_edit_is_its_diff() -> None:
 
 
 def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
-    failing = "[it would fail: not_unique: 'x' occurs 2 times in a.py, at lines 1, 2]"
+    failing = "[this call would fail: not_unique: old_string occurs 2 times in a.py, at lines 1, 2]"
     shown = rows(make_question(tool="edit", text='edit {"path": "a.py"}', preview=failing, rule="edit"))
     assert shown[1:3] == ['│ edit {"path": "a.py"}', f"│ {failing}"]
     assert not any("Would run" in row for row in rows(make_question(preview="Would run in '.': make test")))

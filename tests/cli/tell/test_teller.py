@@ -99,8 +99,8 @@ def test_what_went_well_and_says_enough_in_one_line_has_one() -> None:
     assert rows(call(Teller([LEAD]), "read", {"path": "a.py"}, "1\n2\n3\n")) == ["  ✓ read a.py  3 lines"]
     part = "1\n2\n[lines 1-2 of 900; continue with offset 3]"
     assert rows(call(Teller([LEAD]), "read", {"path": "a.py"}, part)) == ["  ✓ read a.py  lines 1-2 of 900"]
-    none = call(Teller([LEAD]), "grep", {"pattern": "x"}, "[no lines match]")
-    assert rows(none) == ["  ✓ grep x  no lines match"]
+    none = call(Teller([LEAD]), "grep", {"pattern": "x"}, "[no lines match; ignored files were not searched]")
+    assert rows(none) == ["  ✓ grep x  no lines match; ignored files were not searched"]
 
 
 def test_what_failed_shows_the_end_of_it() -> None:

@@ -141,8 +141,8 @@ def _dim(rows: Sequence[str]) -> list[Line]:
     return [line for row in rows for line in make_lines(row, "dim", INDENT)]
 
 
-_SPILLED = "[the whole output: read path output:"
-"""Told to the model: a person looks by Ctrl+O."""
+_SPILLED = ("[full output (", "[the whole output: read path output:")
+"""Told to the model, now and by earlier versions: a person looks by Ctrl+O."""
 _OURS = ("[exit code ", "[sandbox: ")
 """Lines below an output that are none of it."""
 
