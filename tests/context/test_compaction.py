@@ -181,7 +181,7 @@ def test_a_message_that_can_not_be_taken_out_is_named() -> None:
         lambda r: "s",
     )
     assert isinstance(done, TooBig)
-    assert "one message of the user takes" in done.what
+    assert "one message from the user takes" in done.what
     assert "big story" in done.what
     assert done.err.kind is ErrorKind.CONTEXT_OVERFLOW
 
@@ -189,7 +189,7 @@ def test_a_message_that_can_not_be_taken_out_is_named() -> None:
 def test_a_system_prompt_that_fills_the_window_is_named() -> None:
     done = run(told(*turn(1)), lambda r: "s", fixed=WINDOW)
     assert isinstance(done, TooBig)
-    assert f"system prompt and tools take {WINDOW}" in done.what
+    assert f"the system prompt and the tools take {WINDOW}" in done.what
 
 
 def test_one_huge_call_in_the_last_step_does_not_stop_the_agent() -> None:

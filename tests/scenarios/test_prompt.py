@@ -179,7 +179,7 @@ async def test_a_git_root_that_can_not_be_read_is_told_as_that(tmp_path: Path, b
                     b"ref: refs/heads/" + (b"a`b\x1b[2J" if broken == "garbage" else b"x" * 100_000)
                 )
         system = await shown_to(planck, brains)
-    assert "- Git: a repository that can't be read." in section(system, "Environment")
+    assert "- Git: a repository that cannot be read." in section(system, "Environment")
 
 
 def git(folder: Path, *words: str) -> None:

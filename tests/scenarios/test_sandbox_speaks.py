@@ -135,7 +135,7 @@ async def test_an_escalation_in_a_dry_run_or_in_full_asks_nobody(tmp_path: Path)
     person = Person()
     run = Run(tmp_path, person)
     planned = await run.bash("workspace", {"command": "touch x", "escalate": "please"}, dry_run=True)
-    assert planned == "Would ask for more rights, then run in '.': touch x"
+    assert planned == "Would ask for more permissions, then run in '.': touch x"
     await run.bash(
         "full", {"command": "touch y", "escalate": "please"}, {"command": "touch z", "escalate": " "}
     )
@@ -288,7 +288,7 @@ async def test_what_the_sandbox_says_and_the_exit_code_end_even_a_long_output(
         said = await run.bash("workspace", {"command": command})
         assert "…[truncated, showing up to " in said
         *_, whole, sandbox, code = said.splitlines()
-        assert whole.startswith("[the whole output: read path output:"), said[-400:]
+        assert whole.startswith("[full output ("), said[-400:]
         assert sandbox.startswith("[sandbox: ")
         assert sandbox.endswith('ask for it with "escalate"]')
         assert code.startswith("[exit code ")
@@ -306,4 +306,4 @@ async def test_a_command_that_would_change_planck_itself_hears_so(
     for end in run.ends:
         said = end["output"].splitlines()[-2]
         assert said.startswith("[sandbox: "), said
-        assert said.endswith(".venv/new is part of the running Planck, which agents can't change]"), said
+        assert said.endswith(".venv/new is part of the running Planck, which agents cannot change]"), said

@@ -39,7 +39,7 @@ async def test_a_nonzero_exit_is_a_result_whose_output_ends_with_the_code(room: 
         "containment": "",
     }
     assert (result.exit_code, result.ok) == (3, False)
-    assert (await room.call("bash", {"command": "false"})).output == "[exit code 1]"
+    assert (await room.call("bash", {"command": "false"})).output == "[no output]\n[exit code 1]"
 
 
 async def test_cwd_is_a_folder_of_the_workspace(room: Room) -> None:
@@ -77,7 +77,7 @@ async def test_a_long_output_is_shown_by_head_and_tail_and_can_be_paged_whole(ro
     whole = "".join(f"{n}\n" for n in range(1, 20_001))
     assert (lines[0], lines[-3:]) == (
         "1",
-        ["20000", f"[the whole output: read path output:{call_id}]", "[exit code 2]"],
+        ["20000", f"[full output (20000 lines): read path output:{call_id}]", "[exit code 2]"],
     )
     assert f"…[truncated, showing up to 16000 of {len(whole)} bytes]" in lines
     assert len(result.output.encode()) < 16_300

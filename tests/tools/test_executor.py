@@ -313,7 +313,7 @@ def test_a_tool_that_swallows_its_cancellation_is_left_behind(
         first, second, took = run_virtual(main())
     assert (kind(first), kind(second)) == ("timeout", "ok")
     assert took < 10
-    assert "a late result of probe was dropped" in caplog.text
+    assert "dropped a late result of probe" in caplog.text
 
 
 async def test_a_tool_that_blocks_in_its_thread_is_left_behind(
@@ -461,7 +461,7 @@ async def test_an_expected_failure_keeps_its_kind(tmp_path: Path) -> None:
 
     finished = await Room(tmp_path, [tool(failing)]).call("probe")
     assert finished.outcome == Err(ErrorKind.NO_MATCH, "nothing there", {"line": 3})
-    assert finished.output == 'no_match: nothing there\n{"line":3}'
+    assert finished.output == "no_match: nothing there", "details that repeat the message are recorded only"
     assert finished.ok is False
 
 
@@ -470,7 +470,15 @@ async def test_details_of_several_lines_are_shown_as_text(tmp_path: Path) -> Non
         return Err(ErrorKind.TIMEOUT, "too slow", {"timeout_ms": 5, "output": "one\ntwo\n", "diff": ""})
 
     finished = await Room(tmp_path, [tool(failing)]).call("probe")
-    assert finished.output == 'timeout: too slow\n{"timeout_ms":5,"diff":""}\noutput:\none\ntwo\n'
+    assert finished.output == "timeout: too slow\noutput:\none\ntwo\n"
+
+
+async def test_a_hint_follows_the_message(tmp_path: Path) -> None:
+    async def failing(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Err(ErrorKind.NOT_FOUND, "Agent not found.", {"hint": "The team has bob.", "names": ["bob"]})
+
+    finished = await Room(tmp_path, [tool(failing)]).call("probe")
+    assert finished.output == "not_found: Agent not found. The team has bob."
 
 
 def cyclic() -> dict[str, Any]:
@@ -530,7 +538,7 @@ async def test_long_output_is_cut_once_with_the_marker_of_the_contract(total: in
 
 
 async def test_output_that_its_tool_has_bounded_is_not_cut_again(tmp_path: Path) -> None:
-    bounded = truncate("é" * 20_000) + "\n[the whole output: read path output:1]"
+    bounded = truncate("é" * 20_000) + "\n[full output (1 line): read path output:1]"
 
     async def told(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return Ok({"output": bounded})

@@ -75,7 +75,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "command is a list": (
         with_(command=["echo"]),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path} missing required fields: command (command must be a string with a command)",
+        "TOOL.json at {path} missing required fields: command (command must be a string that is not empty)",
     ),
     "command is blank": (with_(command=" "), ErrorKind.INVALID_ARGS, "TOOL.json at {path} missing required"),
     "parameters are text": (
@@ -101,7 +101,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "no JSON Schema": (
         with_(parameters={"type": "object", "properties": {"x": {"type": "strin"}}}),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: the parameters of 'good' are no valid JSON Schema",
+        "TOOL.json at {path}: the parameters of 'good' are not a valid JSON Schema",
     ),
     "properties are a list": (
         with_(parameters={"type": "object", "properties": []}),
@@ -111,17 +111,17 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "a schema from the network": (
         with_(parameters={"type": "object", "$ref": "http://127.0.0.1:9/s.json"}),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: the parameters of 'good' are no valid JSON Schema",
+        "TOOL.json at {path}: the parameters of 'good' are not a valid JSON Schema",
     ),
     "a broken pattern": (
         with_(parameters={"type": "object", "properties": {"x": {"pattern": "("}}}),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: the parameters of 'good' are no valid JSON Schema",
+        "TOOL.json at {path}: the parameters of 'good' are not a valid JSON Schema",
     ),
     "an evaluated placeholder": (
         with_(command="eval {{x}}"),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: a value can't come to 'eval', which evaluates it; put it in a script",
+        "TOOL.json at {path}: a value cannot reach 'eval', which evaluates it; put it in a script",
     ),
     "a deep nest of substitutions": (
         with_(command="echo " + "$(" * 5_000 + "{{x}}"),

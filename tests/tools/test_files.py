@@ -85,7 +85,7 @@ async def test_an_offset_past_the_end_is_told(room: Room) -> None:
 async def test_a_line_longer_than_a_page_is_shown_by_its_beginning(room: Room) -> None:
     (room.ws / "min.js").write_text("x" * 100_000 + "\nend\n")
     output = (await room.call("read", {"path": "min.js"})).output
-    assert output == "x" * 4_000 + "…[line cut, showing up to 4000 of 100000 bytes]\nend\n"
+    assert output == "x" * 4_000 + "…[line cut: 4000 of 100000 bytes]\nend\n"
 
 
 async def test_crlf_is_shown_as_newline(room: Room) -> None:
@@ -328,9 +328,25 @@ async def test_edit_replaces_the_one_place(room: Room) -> None:
 async def test_no_match_shows_the_nearest_lines(room: Room) -> None:
     (room.ws / "a.py").write_text("import os\n" * 11 + "def foo(x, y):\n    pass\n")
     result = await room.call("edit", {"path": "a.py", "old_string": "def foo(x)", "new_string": "z"})
-    first = "no_match: 'def foo(x)' is not in a.py; nearest is line 12: 'def foo(x, y):'"
-    assert result.output.splitlines()[0] == first
-    assert details(result)["nearest"] == [{"line": 12, "text": "def foo(x, y):"}]
+    assert result.output.splitlines() == [
+        "no_match: old_string is not in a.py; "
+        "the nearest place is line 12: copy the text from the lines below",
+        "[lines 9-13]",
+        *["import os"] * 3,
+        "def foo(x, y):",
+        "    pass",
+        "[end of lines 9-13]",
+    ]
+    (place,) = details(result)["nearest"]
+    assert (place["line"], place["text"]) == (12, "def foo(x, y):")
+
+
+async def test_no_match_shows_where_a_long_text_differs(room: Room) -> None:
+    lines = [f"value_{n} = {n}" for n in range(1, 31)]
+    (room.ws / "a.py").write_text("\n".join(lines))
+    wanted = "\n".join([*lines[4:14], "value_15 = 51", *lines[15:20]])
+    result = await room.call("edit", {"path": "a.py", "old_string": wanted, "new_string": "z"})
+    assert result.output.splitlines()[1:] == ["[lines 13-17]", *lines[12:17], "[end of lines 13-17]"]
 
 
 async def test_no_match_without_anything_near(room: Room) -> None:

@@ -75,9 +75,9 @@ def share(root: Root, engine: Engine) -> Shared:
         ({"pattern": "**/b.py", "path": "src/deep"}, ["src/deep/b.py"]),
         ({"pattern": "./src/a.py"}, ["src/a.py"]),
         ({"pattern": "**/*.log"}, ["src/keep.log"]),
-        ({"pattern": "build/**"}, ["[no files match]"]),
-        ({"pattern": ".git/**"}, ["[no files match]"]),
-        ({"pattern": "nope"}, ["[no files match]"]),
+        ({"pattern": "build/**"}, ["[no files match; ignored files were not searched]"]),
+        ({"pattern": ".git/**"}, ["[no files match; ignored files were not searched]"]),
+        ({"pattern": "nope"}, ["[no files match; ignored files were not searched]"]),
     ],
 )
 async def test_glob(args: dict[str, Any], expected: list[str], room: Room) -> None:
@@ -106,7 +106,7 @@ async def test_glob(args: dict[str, Any], expected: list[str], room: Room) -> No
         ({"pattern": "TODO", "glob": "*.log"}, ["src/keep.log:1:TODO kept"]),
         ({"pattern": "^def \\w+", "path": "src/a.py"}, ["src/a.py:1:def a():"]),
         ({"pattern": "(TODO|nothing) ?t", "glob": "*.py"}, ["top.py:1:TODO top"]),
-        ({"pattern": "-e"}, ["[no lines match]"]),
+        ({"pattern": "-e"}, ["[no lines match; ignored files were not searched]"]),
         ({"pattern": "last$"}, ["src/deep/c.txt:2:last"]),
         ({"pattern": "text$"}, ["src/deep/c.txt:1:TODO text"]),
     ],
@@ -137,13 +137,17 @@ async def test_binaries_and_long_lines_do_not_flood_the_result(room: Room) -> No
     (room.ws / "min.js").write_text("x" * 100_000 + " NEEDLE\n")
     result = await room.call("grep", {"pattern": "NEEDLE|TODO", "glob": "{bin,min.js}"})
     assert result.output == f"min.js:1:{'x' * 500}…[100007 bytes]"
-    assert (await room.call("grep", {"pattern": "TODO", "path": "bin"})).output == "[no lines match]"
+    assert (
+        await room.call("grep", {"pattern": "TODO", "path": "bin"})
+    ).output == "[no lines match; ignored files were not searched]"
 
 
 async def test_links_are_listed_but_not_searched(room: Room) -> None:
     (room.ws / "out").symlink_to(room.out)
     (room.ws / "file").symlink_to(room.out / "secret")
-    assert (await room.call("grep", {"pattern": "the secret"})).output == "[no lines match]"
+    assert (
+        await room.call("grep", {"pattern": "the secret"})
+    ).output == "[no lines match; ignored files were not searched]"
     assert "secret" not in (await room.call("glob", {"pattern": "**/*"})).output
     assert f"out -> {room.out}" in (await room.call("list_dir")).output
 
@@ -185,7 +189,9 @@ async def test_a_regex_bomb_is_linear_in_ripgrep(tmp_path: Path) -> None:
     """W17: `(a+)+$` over 64 KB of `a`."""
     room = Room(tmp_path, search_tools(tmp_path / "ws", ripgrep=True))
     (room.ws / "bomb").write_text("a" * 65_536 + "!\n")
-    assert (await room.call("grep", {"pattern": "(a+)+$"})).output == "[no lines match]"
+    assert (
+        await room.call("grep", {"pattern": "(a+)+$"})
+    ).output == "[no lines match; ignored files were not searched]"
 
 
 @pytest.mark.serial
@@ -199,7 +205,7 @@ async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path)
     (ws / "bomb").write_text("a" * 65_536 + "!\n")
     result = await room.call("grep", {"pattern": "(a+)+$"})
     assert value(result)["more"] is True
-    assert result.output.splitlines() == ["a:1:aaa", "[the time was up; narrow the path]"]
+    assert result.output.splitlines() == ["a:1:aaa", "[the search ran out of time; narrow the path]"]
 
 
 async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
@@ -235,9 +241,11 @@ async def test_a_folder_that_may_not_be_read_takes_no_other_file_along() -> None
         searching = Room(folder, [glob_tool(share(root, engine)), grep_tool(share(root, engine))])
         assert (await searching.call("grep", {"pattern": "needle"})).output == "a:1:needle\nn:1:needle"
         assert (await searching.call("glob", {"pattern": "**"})).output == "a\nn"
-        assert (await searching.call("grep", {"pattern": "absent"})).output == "[no lines match]"
+        assert (
+            await searching.call("grep", {"pattern": "absent"})
+        ).output == "[no lines match; ignored files were not searched]"
         unmatched = await searching.call("grep", {"pattern": "needle", "glob": "{x,y}"})
-        assert unmatched.output == "[no lines match]"
+        assert unmatched.output == "[no lines match; ignored files were not searched]"
         assert kind(await searching.call("grep", {"pattern": "needle\\n"})) == "invalid_args"
 
 

@@ -16,10 +16,10 @@ class Allowance(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     """A budget as people, files and models write it; what it does not name is not limited by it."""
 
     usd: Annotated[_Usd | None, Meta(description="US dollars")] = None
-    tokens: Annotated[_Most | None, Meta(description="read and written, cached ones too")] = None
-    ms: Annotated[_Most | None, Meta(description="of work: model calls and tool calls, added up")] = None
-    steps: Annotated[_Most | None, Meta(description="answers of models")] = None
-    calls: Annotated[_Most | None, Meta(description="of tools")] = None
+    tokens: Annotated[_Most | None, Meta(description="Input and output tokens, including cached ones")] = None
+    ms: Annotated[_Most | None, Meta(description="Milliseconds of model calls and tool calls")] = None
+    steps: Annotated[_Most | None, Meta(description="Model responses")] = None
+    calls: Annotated[_Most | None, Meta(description="Tool calls")] = None
 
     def __post_init__(self) -> None:
         if all(value is None for value in msgspec.structs.astuple(self)):

@@ -88,5 +88,5 @@ class Settled(msgspec.Struct, frozen=True):
                 ErrorKind.NOT_UNIQUE,
                 f"the key {request.key!r} belongs to another answer to this question; use a new key",
             )
-        how = "was answered already" if self.answered else "is over: its call was stopped, or out of time"
-        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list those that wait")
+        how = "was already answered" if self.answered else "is over: its call was stopped or timed out"
+        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list the pending ones")

@@ -270,6 +270,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
     summary: str = ""
     """What a line shows of an output that was read or searched for, if that is not its number of lines: which
     part of a file it is, or that nothing was found. Absent in older logs."""
+    spilled: bool = False
+    """Whether all of it is kept: `read` pages it at `output:<id>`."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -404,7 +406,7 @@ class Compacted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "compacted"
     behind_checkpoint = True
     repeats = True
-    unseen = ("messages", "summary")
+    unseen = ("messages", "summary", "plan")
     plain = True
     noted = True
     messages: tuple[Message, ...]
@@ -421,6 +423,8 @@ class Compacted(View, frozen=True, kw_only=True):
     """The model had refused the request as too long."""
     summary: str = ""
     """What the summariser wrote, whether it stands in the messages or was too long for them."""
+    plan: str = ""
+    """The agent's plan, as `update_plan` showed it last."""
 
 
 class Rewound(View, frozen=True, kw_only=True):

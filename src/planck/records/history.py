@@ -42,6 +42,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import FOREIGN
+from planck.records.tools import PLAN
 
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
@@ -59,14 +60,15 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 INTERRUPTED = Err(
     ErrorKind.INTERRUPTED,
-    "this call was stopped before it ended; its outcome is unknown and it was not run again. "
-    "Check what it did before you repeat it.",
+    "this call was stopped before it ended, and its outcome is unknown; "
+    "check what it did before you run it again",
 )
 
 
 NEVER_RUN = Err(
     ErrorKind.PERMISSION_DENIED,
-    "this call was not run: its turn was stopped while the user was asked about it. Nothing was changed.",
+    "this call was not run, and nothing was changed: the turn was stopped while the user was being asked; "
+    "call it again only if it is still needed",
 )
 
 
@@ -80,6 +82,8 @@ class History:
         self.turn_at = 0
         """Where the messages of the newest turn begin."""
         self.in_turn = False
+        self.plan = ""
+        """As `update_plan` showed it last."""
         self._open: list[_Open] = []
         self._wire_ids: set[str] = set()
         self._wire: dict[str, list[bytes]] = {}
@@ -113,7 +117,7 @@ class History:
                 # A command that ran and exited nonzero is no error: the model reads its output and decides.
                 ran = fact.error is None
                 shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
-                self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images))
+                self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images, fact.spilled))
             case TurnEnd():
                 self.in_turn = False
                 self.close_open_calls()
@@ -124,6 +128,7 @@ class History:
             case Compacted():
                 self._replace(fact.messages)
                 self.turn_at = fact.turn_at
+                self.plan = fact.plan or self.plan
             case Rewound():
                 self._replace(fact.messages)
             case _:
@@ -239,13 +244,15 @@ class History:
         if entry is None:
             return
         entry.result = replace(result, provider_id=entry.call.provider_id, name=entry.call.name)
+        if entry.call.name == PLAN and result.ok:
+            self.plan = result.output
         if not self.open_calls:
             self.close_open_calls()
 
     def _replace(self, messages: Iterable[Message]) -> None:
         """Starts again from a checkpoint, by the same rules, so that this can be sent whatever it says."""
         self.messages, self._open, self._wire_ids, self._wire = [], [], set(), {}
-        self._bytes = 0
+        self._bytes, self.plan = 0, ""
         for message in messages:
             match message:
                 case AssistantMessage():
@@ -366,7 +373,7 @@ def _withdraw_question(entry: _Open) -> PermissionDecision:
         call_id=entry.call.id,
         tool=entry.call.name,
         decision="deny",
-        reason="the turn was stopped before anybody answered",
+        reason="the turn was stopped before the question was answered",
         request_id=entry.asked,
     )
 

@@ -81,6 +81,8 @@ class ToolResult(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     ok: bool
     output: str
     images: tuple[Image, ...] = ()
+    spilled: bool = False
+    """Whether all of a long output is kept."""
 
 
 class ToolMessage(msgspec.Struct, frozen=True, gc=False, tag="tool"):

@@ -102,7 +102,7 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def check_model_changes(self) -> None:
         """Raises for an agent whose model is none of ours to change."""
         if self.acp:
-            text = f"{self.name} is another program, whose model is its own; change it in its settings"
+            text = f"{self.name} is an external program with its own model; change the model in its settings"
             raise PlanckError(ErrorKind.INVALID_ARGS, text)
 
 
@@ -126,40 +126,40 @@ _Count = Annotated[int, Meta(ge=1)]
 class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a provider allows; in a pool all nodes together keep to the first two."""
 
-    rpm: Annotated[_Count | None, Meta(description="requests in a minute")] = None
-    tpm: Annotated[_Count | None, Meta(description="tokens in a minute, read and written")] = None
-    concurrent: Annotated[_Count | None, Meta(description="requests at a time, of one process")] = None
+    rpm: Annotated[_Count | None, Meta(description="Requests per minute")] = None
+    tpm: Annotated[_Count | None, Meta(description="Tokens per minute, input and output")] = None
+    concurrent: Annotated[_Count | None, Meta(description="Concurrent requests of one process")] = None
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What keeps a team within bounds; the user may change it, a model never."""
 
-    live_agents: Annotated[_Count, Meta(description="alive at once in a team, the orchestrator too")] = 8
-    total_agents: Annotated[_Count, Meta(description="ever started in a session")] = 64
-    spawn_depth: Annotated[int, Meta(ge=0, description="how deep agents may spawn agents")] = 1
-    inbox: Annotated[_Count, Meta(description="envelopes that may wait for one agent")] = 100
-    messages: Annotated[
-        _Count, Meta(description="asks and tasks between agents for one message of the user")
-    ] = 200
-    calls: Annotated[_Count, Meta(description="in one answer of a model; beyond it none of them runs")] = 128
-    answer_bytes: Annotated[_Count, Meta(description="of one answer of a model; the rest is not read")] = (
+    live_agents: Annotated[_Count, Meta(description="Live agents of a team, with the orchestrator")] = 8
+    total_agents: Annotated[_Count, Meta(description="Agents started in a session, in total")] = 64
+    spawn_depth: Annotated[int, Meta(ge=0, description="How many levels deep agents may spawn agents")] = 1
+    inbox: Annotated[_Count, Meta(description="Messages that may be queued for one agent")] = 100
+    messages: Annotated[_Count, Meta(description="Asks and tasks between agents per message of the user")] = (
+        200
+    )
+    calls: Annotated[_Count, Meta(description="Tool calls in one model response; with more, none runs")] = 128
+    answer_bytes: Annotated[_Count, Meta(description="Size of one model response; the rest is not read")] = (
         16 << 20
     )
-    envelope_bytes: Annotated[_Count, Meta(description="of one message between agents")] = 262_144
-    hops: Annotated[_Count, Meta(description="how often a message may cause another")] = 16
-    steps: Annotated[_Count, Meta(description="model calls in one turn")] = 100
+    envelope_bytes: Annotated[_Count, Meta(description="Size of one message between agents")] = 262_144
+    hops: Annotated[_Count, Meta(description="Length of a chain of messages that cause one another")] = 16
+    steps: Annotated[_Count, Meta(description="Model calls in one turn")] = 100
     wait_s: Annotated[
         int,
         Meta(
             ge=0,
             le=86_400,
-            description="how long one model call waits, in all, for a provider that says when it takes "
-            "requests again; 0: not at all",
+            description="Total seconds that one model call waits for a provider that says when it accepts "
+            "requests again; 0 does not wait",
         ),
     ] = 0
     providers: Annotated[
         dict[str, ProviderLimits],
-        Meta(description="how often a provider is asked, by its name in `providers`; your own file only"),
+        Meta(description="Request limits by name in `providers`; only in your own file"),
     ] = {}
 
 

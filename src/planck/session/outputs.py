@@ -37,16 +37,16 @@ def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path 
         return None
     with closing(SqliteReader.open(path)) as log:
         end = _find_end(log, call_id)
-        if end is None or not is_spilled(end.output, call_id):
+        if end is None or not is_spilled(end):
             return None
         if end.whole and (content := _fetch(library, session_id, log, end.whole)) is not None:
             _write(file, content)
             return file
     raise StoreError(
         ErrorKind.RESOURCE_MISSING,
-        f"the whole output of call {call_id!r} is not kept here: over {SHARED_BYTES >> 20} MiB it stays on "
-        "the machine where the command ran, and is lost with that. Its beginning and its end were shown; for "
-        "the rest run the command again, with its output in a file of the workspace",
+        f"the full output of call {call_id!r} is not available here: output over {SHARED_BYTES >> 20} MiB "
+        "stays on the machine where the command ran. Its beginning and end were shown. If you need the rest, "
+        "and running the command again does no harm, write its output to a file in the workspace",
         {"call_id": call_id},
     )
 
@@ -78,5 +78,5 @@ def _write(file: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
         raise StoreError(
             ErrorKind.WRITE_FAILED,
-            f"an output from another machine can't be kept here: {failure}; free some space",
+            f"the output from another machine cannot be stored here: {failure}; free some disk space",
         ) from failure

@@ -27,7 +27,6 @@ from planck.shell.words import EXPANDED, VALUE, Quote, ShellError, Word
 RUN_A_PROGRAM = "nice -n 0 -- "
 """In front of a command that an expansion names: it runs programs only, so that none of them is `eval`."""
 _END_OF_OPTIONS = "-- "
-_WAY_OUT = "put it in a script, which gets the value as an argument"
 
 _EVALUATING = (Builtin.SCRIPT, Builtin.WORDS)
 _NAMED_PLAINLY = frozenset({"exec", "command", "builtin", "printf", "test", "["})
@@ -50,7 +49,7 @@ _FED = -1
 def check(script: Script) -> None:
     """Raises for a placeholder that some command would evaluate; marks the commands that a value names."""
     if script.has_coproc or script.defines_functions:
-        raise ShellError(f"functions, coproc and placeholders do not go together; {_WAY_OUT}")
+        raise ShellError("functions and coproc cannot be combined with placeholders")
     _Check(script, find_carriers(script), pieces=script.pieces).run()
 
 
@@ -88,18 +87,18 @@ class _Check:
             match = ASSIGNMENT.match(word.text)
             evaluated = match and (match[1] in _EVALUATED_NAMES or match[1].startswith("GIT_CONFIG_"))
             if match and evaluated and self.is_tainted(word):
-                raise ShellError(f"a value can't be assigned to {match[1]}, which is evaluated; {_WAY_OUT}")
+                raise ShellError(f"a value cannot be assigned to {match[1]}, which is evaluated")
         if any((match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or "") for word in command):
-            raise ShellError("a value can't be an array's index, which bash evaluates")
+            raise ShellError("a value cannot be an array's index, which bash evaluates")
 
     def _check_name(self, words: list[Word]) -> None:
         name = words[0]
         if name.nested:
-            raise ShellError("the output of a command that sees a value can't name a command")
+            raise ShellError("the output of a command that gets a value cannot name a command")
         if name.names & self.outputs and self.written:
-            raise ShellError(f"a file that the template writes may name the command; {_WAY_OUT}")
+            raise ShellError("a file that the template writes might name the command")
         if name.runs and self.feeds:
-            raise ShellError(f"a command that is found when it runs may evaluate its input; {_WAY_OUT}")
+            raise ShellError("a command that is known only at run time might evaluate its input")
         self._refuse_naming(name)
         tainted = self.is_tainted(name)
         if not _is_unknown(name) or not (len(words) > 1 or tainted):
@@ -107,14 +106,14 @@ class _Check:
         if self.pieces is not None:
             self.pieces[name.at] = RUN_A_PROGRAM
         elif tainted:
-            raise ShellError("a value can't name the command in a script of sh -c")
+            raise ShellError("a value cannot name the command in a script of sh -c")
 
     def _refuse_naming(self, name: Word) -> None:
         """A variable is split into words, the first of which would be a command; a placeholder is one."""
         if name.names & self.carriers:
-            raise ShellError(f"a variable that carries a value can't name a command; {_WAY_OUT}")
+            raise ShellError("a variable that carries a value cannot name a command")
         if any(_is_named_plainly(text.rpartition("/")[2]) for text in name.defaults):
-            raise ShellError("a shell that is only the default of a variable: write its name plainly")
+            raise ShellError("a shell is only the default of a variable (write its name plainly)")
 
     def check_words(self, words: list[Word], place: int, command: Command) -> None:
         """Checks a command, and those that it starts."""
@@ -134,18 +133,20 @@ class _Check:
         for launch in find_launches(tuple(words)):
             given = words[launch.at : launch.at + 1] if _is_shell(words[0]) else words[launch.at :]
             if launch.unknown and not all(self.is_text(word) for word in given):
-                raise ShellError(f"a value can't come to what {words[0].text!r} runs; {_WAY_OUT}")
+                raise ShellError(f"a value cannot reach a command that {words[0].text!r} runs")
             if launch.script is not None and not _is_shell(words[0]):
                 self._check_inner(launch.script, [])
             if launch.words and launch.words[0].at == _FED and launch.words[0].text == VALUE:
-                raise ShellError("what xargs reads can't name a program; name it plainly")
+                raise ShellError("the input of xargs cannot name a program (write its name plainly)")
             if launch.words and launch.words[0].text:
                 inner = list(launch.words)
                 if basename(words[0]) == "xargs":  # what it is fed with may be a value
                     inner[-1] = Word(VALUE, literal=False, at=_FED)
                     self._check_replaced(words[1 : launch.at], words[launch.at :])
                     if basename(inner[0]) in {"find", "fd"} or (inner[0].text == "git" and len(inner) == 2):
-                        raise ShellError(f"what xargs reads may be options of {inner[0].text!r} that run it")
+                        raise ShellError(
+                            f"the input of xargs might become an option of {inner[0].text!r} that runs it"
+                        )
                 self._refuse_naming(inner[0])
                 self.check_words(inner, place, command)
 
@@ -153,14 +154,14 @@ class _Check:
         name, rest = words[0].text, words[1:]
         builtin = find_program(name).builtin
         if builtin is Builtin.SCRIPT and not all(self.is_text(word) for word in rest):
-            raise ShellError(f"a value can't come to {name!r}, which evaluates it; {_WAY_OUT}")
+            raise ShellError(f"a value cannot reach {name!r}, which evaluates it")
         if not any(self.is_tainted(word) for word in rest):
             return
         before = [word.text for word in takewhile(lambda word: not self.is_tainted(word), rest)]
         if builtin in _EVALUATING or (name == "set" and "--" not in before):
-            raise ShellError(f"a value can't be an argument of {name!r}, which evaluates it; {_WAY_OUT}")
+            raise ShellError(f"a value cannot be an argument of {name!r}, which evaluates it")
         if find_program(basename(words[0])).reshells:
-            raise ShellError(f"a value can't be an argument of {name!r}, which hands it to another shell")
+            raise ShellError(f"a value cannot be an argument of {name!r}, which passes it to another shell")
         if builtin is Builtin.DECLARES:
             self._check_declaration(words)
         elif name in {"test", "["}:
@@ -170,23 +171,25 @@ class _Check:
         elif name in {"command", "builtin", "exec"}:
             inner = _operands(rest)
             if inner and self.is_tainted(inner[0]) and (inner[0].nested or name != "exec"):
-                raise ShellError(f"a value can't name what {name!r} runs")
+                raise ShellError(f"a value cannot name the program that {name!r} runs")
 
     def _check_declaration(self, words: list[Word]) -> None:
         name = words[0].text
         if _declares(words, "aA"):
-            raise ShellError(f"{name} -a or -A and a value do not go together: bash evaluates its index")
+            raise ShellError(
+                f"{name} -a and -A cannot be combined with a value, because bash evaluates the index"
+            )
         for word in words[1:]:
             name_part = word.text.partition("=")[0]
             if self.is_tainted(word) and (VALUE in name_part or EXPANDED in name_part):
-                raise ShellError(f"a value can't name what {name!r} declares")
+                raise ShellError(f"a value cannot name a variable that {name!r} declares")
 
     def _check_test(self, rest: list[Word]) -> None:
         for word, following in pairwise(rest):
             # A value that is `-v` makes a variable's name of the next word, and bash evaluates its index.
             if self.is_tainted(following) and (word.text in {"-v", "-R"} or _is_unknown(word)):
                 raise ShellError(
-                    "a value after -v, or after another value, can't be tested; compare with = or -n"
+                    "a value after -v, or after another value, cannot be tested (compare with = or -n)"
                 )
 
     def _check_printf(self, rest: list[Word]) -> None:
@@ -194,7 +197,7 @@ class _Check:
         options = rest[: len(rest) - len(operands)]
         named = any(word.text.startswith("-v") or _is_unknown(word) for word in options)
         if named or not operands or not operands[0].known or stores(operands[0].text):
-            raise ShellError("a value can't be printf's format, nor the name after -v; use '%s'")
+            raise ShellError("a value cannot be printf's format or the name after -v (use '%s')")
 
     def _check_program(self, words: list[Word], place: int, command: Command) -> None:
         """Checks what programs other than shells evaluate: their texts, files and input."""
@@ -207,17 +210,17 @@ class _Check:
                     continue
                 text = word if glued else words[i + 1] if i + 1 < len(words) else None
                 if text is not None and not self.is_text(text):
-                    raise ShellError(f"a value can't come to {option} of {name!r}, which runs it; {_WAY_OUT}")
+                    raise ShellError(f"a value cannot reach {option} of {name!r}, which runs it")
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
-            raise ShellError("a value can't stand where 'env' takes options or a program")
+            raise ShellError("a value cannot be where 'env' expects options or a program")
         if program.reshells and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
         if name in {"source", "."} and words[1:]:
             self._check_file(words[1], place, command)
         elif is_interpreter(words[0]):
             self._check_interpreter(words, place, command)
         elif ("/" in words[0].text or name == "make") and self.written.has(words[0], place):
-            raise ShellError(f"{words[0].text!r} may be a file that the template writes; {_WAY_OUT}")
+            raise ShellError(f"{words[0].text!r} might be a file that the template writes")
         self._check_files(name, words, place, command)
 
     def _check_files(self, name: str, words: list[Word], place: int, command: Command) -> None:
@@ -228,24 +231,24 @@ class _Check:
         if program.files or program.reshells:
             for file in (*usual, *named):
                 if self.written.has(file, place):
-                    raise ShellError(f"{name!r} may read a file that the template writes; {_WAY_OUT}")
+                    raise ShellError(f"{name!r} might read a file that the template writes")
         reads = any(file.text == "-" or file.text.startswith(("/dev/", "/proc/")) for file in named)
         if name in {"make", "gmake"} and reads and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
 
     def _check_interpreter(self, words: list[Word], place: int, command: Command) -> None:
         program = find_evaluated(words, self.is_tainted)
         name = basename(words[0])
         for text in program.texts:
             if not self.is_text(text) or "{}" in text.text:
-                raise ShellError(f"a value can't stand in the program of {name!r}; {_WAY_OUT}")
+                raise ShellError(f"a value cannot be part of the program text of {name!r}")
         given = any(self.is_tainted(word) for word in words) or self.feeds
         if given and any(starts_what_it_reads(name, text) for text in program.texts):
-            raise ShellError(f"{name!r} runs what it reads, and placeholders may reach it; {_WAY_OUT}")
+            raise ShellError(f"{name!r} runs its input, and placeholders may reach it")
         for file in program.files:
             self._check_file(file, place, command)
         if program.reads_input and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
         if program.guard is not None and program.guard.at > 0 and self.pieces is not None:
             self.pieces[program.guard.at] = _END_OF_OPTIONS
             if program.guard in program.files:
@@ -255,14 +258,14 @@ class _Check:
         """Checks the name of a file that is evaluated."""
         if file.text == "-" or file.text.startswith(("/dev/", "/proc/")):
             if self.feeds and not self._reads_own_input(command):
-                raise ShellError(f"{file.text!r} is the input, which placeholders may reach; {_WAY_OUT}")
+                raise ShellError(f"{file.text!r} is the standard input, which placeholders may reach")
         elif file.nested or file.runs:
-            raise ShellError("a value can't be part of a script that is read")
+            raise ShellError("a value cannot be part of a script that is read")
         elif self.is_tainted(file):
             if self.feeds:
-                raise ShellError(f"a value that names a script can name the input; {_WAY_OUT}")
+                raise ShellError("a value that names a script might name the standard input")
         elif self.written.has(file, place):
-            raise ShellError(f"{file.text!r} may be a file that the template writes; {_WAY_OUT}")
+            raise ShellError(f"{file.text!r} might be a file that the template writes")
 
     def _reads_own_input(self, command: Command) -> bool:
         """Tells whether a command has an input of its own, which no value reaches."""
@@ -279,7 +282,7 @@ class _Check:
         marks = find_marks(tuple(options))
         evaluates = _is_shell(inner[0]) or is_interpreter(inner[0])
         if evaluates and any(mark and mark in word.text for mark in marks for word in inner):
-            raise ShellError("what xargs reads can't stand in a script; pass it as an argument")
+            raise ShellError("the input of xargs cannot be part of a script (pass it as an argument)")
 
     def _check_shell(self, rest: list[Word], sure: bool, place: int, command: Command) -> int:
         """Checks the words behind a shell's name. `sure`: it is one; else an expansion names it. Returns how
@@ -290,7 +293,7 @@ class _Check:
             if not sure and option.text[:1] != "-":
                 return 0
             if self.is_tainted(option):
-                raise ShellError(f"a value can't stand where a shell takes options; {_WAY_OUT}")
+                raise ShellError("a value cannot be where a shell expects options")
             if option.text in {"--", "-"}:
                 dashes = True
                 break
@@ -299,11 +302,11 @@ class _Check:
             reads_input |= "s" in option.text and not option.text.startswith("--")
             if option.text.lstrip("-+") in {"o", "O", "rcfile", "init-file"} or option.text.endswith("o"):
                 if any(self.is_tainted(word) for word in rest[:1]):
-                    raise ShellError(f"a value can't stand where a shell takes options; {_WAY_OUT}")
+                    raise ShellError("a value cannot be where a shell expects options")
                 rest = rest[1:]
         opens = bool(rest) and not dashes and rest[0].text[:1] == EXPANDED
         if opens and ("-" in rest[0].text or any(self.is_tainted(word) for word in rest[1:])):
-            raise ShellError("an expansion that may turn into an option of a shell; write the option plainly")
+            raise ShellError("an expansion might become an option of a shell (write the option plainly)")
         if runs_text:
             self._check_script(rest, place, command)
         elif sure and reads_input:
@@ -316,16 +319,16 @@ class _Check:
         if not rest or all(word.may_vanish and not word.has_value for word in rest):
             self._check_script_input(command)
         elif self.is_tainted(rest[0]) or rest[0].runs:
-            raise ShellError(f"a value can't name the script that a shell reads; {_WAY_OUT}")
+            raise ShellError("a value cannot name the script that a shell reads")
         elif rest[0].text.startswith(("/dev/", "/proc/")) or rest[0].text == "-":
             self._check_script_input(command)
         elif self.written.has(rest[0], place):
-            raise ShellError(f"{rest[0].text!r} may be a file that the template writes; {_WAY_OUT}")
+            raise ShellError(f"{rest[0].text!r} might be a file that the template writes")
 
     def _check_script_input(self, command: Command) -> None:
         if not self._reads_own_input(command):
             raise ShellError(
-                f"a shell that reads its script from its input can't be used with placeholders; {_WAY_OUT}"
+                "a shell that reads its script from standard input cannot be combined with placeholders"
             )
         for owner, operator, text in self.script.redirections:
             if owner is command and operator.startswith("<<"):
@@ -334,17 +337,17 @@ class _Check:
     def _check_script(self, rest: list[Word], place: int, command: Command) -> None:
         """`sh -c 'script' sh {{x}}`: the script is the author's, and its parameters are values."""
         if not rest:
-            raise ShellError("a script of sh -c is missing")
+            raise ShellError("sh -c needs a script")
         text = rest[0]
         if not self.is_text(text) or "{}" in text.text or text.may_vanish:
             raise ShellError(
-                "a value can't stand in the script of sh -c; "
-                "pass it as an argument, sh -c '… \"$1\"' sh {{x}}, or put it in a script"
+                "a value cannot be part of the script of sh -c "
+                "(pass it as an argument: sh -c '… \"$1\"' sh {{x}})"
             )
         given = any(self.is_tainted(word) for word in rest[1:])
         if EXPANDED in text.text:
             if given or self.carriers:
-                raise ShellError("a script of sh -c that gets a value can't be put together when it runs")
+                raise ShellError("a script of sh -c that gets a value cannot be composed at run time")
             return
         self._check_inner(text.text, rest[2:])
         if rest[2:]:
@@ -356,9 +359,7 @@ class _Check:
         inner = read(text, template=False)
         inner.feeds |= self.feeds
         if inner.has_coproc or inner.defines_functions:
-            raise ShellError(
-                f"functions in a script of sh -c, and placeholders, do not go together; {_WAY_OUT}"
-            )
+            raise ShellError("functions in a script of sh -c cannot be combined with placeholders")
         carriers = find_carriers(inner, self.carriers | POSITIONAL)
         moves = any(command[0].text in {"shift", "set"} for command in inner.commands)
         runs_named = bool(named) and not _is_unknown(named[0]) and not moves
@@ -379,11 +380,11 @@ class _Check:
     def _check_constructs(self) -> None:
         """Raises where a carrier reaches a construct that evaluates it."""
         if found := self.carriers & _EVALUATED_NAMES:
-            raise ShellError(f"a value can't be assigned to {min(found)}, which a shell evaluates")
+            raise ShellError(f"a value cannot be assigned to {min(found)}, which a shell evaluates")
         uses = [use for command in self.script.commands for use in _find_evaluating_uses(command)]
         for what, names in [*self.script.evaluated, *uses]:
             if found := self.carriers & names:
-                raise ShellError(f"${min(found)} carries a value into {what}, which evaluates it; {_WAY_OUT}")
+                raise ShellError(f"${min(found)} carries a value into {what}, which evaluates it")
 
 
 def _is_unknown(name: Word) -> bool:
@@ -436,7 +437,7 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
         uses.append((repr(name), every))
     elif _declares(words, "in"):
         raise ShellError(
-            f"{name} -i or -n, and placeholders, do not go together: bash evaluates what is assigned"
+            f"{name} -i and -n cannot be combined with placeholders, as bash evaluates what is assigned"
         )
     elif builtin is Builtin.DECLARES:
         named = [word for word in words[1:] if EXPANDED in word.text.partition("=")[0]]

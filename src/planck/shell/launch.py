@@ -25,6 +25,8 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
     """A text that a shell reads, instead of words."""
     unknown: str = ""
     """Why nobody knows beforehand what it is."""
+    reads_input: bool = False
+    """Whether standard input is what it runs."""
 
 
 _UNARY = frozenset(f"-{letter}" for letter in "abcdefghknprstuwxzGLNOS")
@@ -66,7 +68,7 @@ def _read_loading(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable
     for option in options:
         for i, word in enumerate(words):
             if i and word.text[:1] == "-" and _is_option(word.text, option):
-                yield Launch(i, unknown=f"what {name!r} takes by {option} is not in its words")
+                yield Launch(i, unknown=f"the command line does not show what {name!r} loads with {option}")
 
 
 def starts_others(words: tuple[Word, ...]) -> bool:
@@ -86,9 +88,9 @@ def find_opacity(words: tuple[Word, ...]) -> str:
     """Says why a command may start what no word of it names; empty where it can't."""
     name = basename(words[0])
     if _is_opaque(words[0].text, name):
-        return f"what {name!r} starts is not in its words"
+        return f"the command line does not show what {name!r} starts"
     if find_program(name).is_shell:
-        return "" if _find_script(words) is not None else f"{name!r} runs a file or its input"
+        return "" if _find_script(words) is not None else f"{name!r} runs a file or standard input"
     if runs_language(words):
         return f"{name!r} can start programs"
     return ""
@@ -190,7 +192,8 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[
             break
         i += 1
     if i >= len(words):
-        return [Launch(len(words), unknown=f"{name!r} takes it from its input")] if name == "entr" else ()
+        why = f"{name!r} reads it from standard input"
+        return [Launch(len(words), unknown=why, reads_input=True)] if name == "entr" else ()
     inner = words[i:]
     if name == "xargs":
         inner = (*(_put_input(word, words[1:i]) for word in inner), Word(EXPANDED, literal=False))
@@ -239,12 +242,13 @@ def _takes_next(text: str, prefix: Prefix) -> bool:
 def _read_shell(words: tuple[Word, ...]) -> Iterable[Launch]:
     at = _find_script(words)
     if any(word.text.startswith(("--rc", "--init")) for word in words[1:]):
-        return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} is told to read a file first")]
+        return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} reads another file first")]
     if at is not None:
         return [_script(at, words[at : at + 1])]
     operands = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
     reads_input = not operands or operands[0].text.startswith(("/dev/", "/proc/")) or not operands[0].known
-    return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} reads its input")] if reads_input else ()
+    why = f"{basename(words[0])!r} reads commands from standard input"
+    return [Launch(len(words) + 1, unknown=why, reads_input=True)] if reads_input else ()
 
 
 def _find_script(words: tuple[Word, ...]) -> int | None:
@@ -266,7 +270,7 @@ def _script(at: int, words: Iterable[Word]) -> Launch:
     words = list(words)
     if all(word.known for word in words):
         return Launch(at, script=" ".join(word.text for word in words))
-    return Launch(at, unknown="a script that is put together when it runs")
+    return Launch(at, unknown="a script is composed at run time")
 
 
 def read_option(text: str, option: str) -> str | None:
@@ -318,7 +322,7 @@ def _read_find(words: tuple[Word, ...]) -> Iterable[Launch]:
         if inner:
             yield Launch(i + 1, inner)
     if any(not word.known and word.text.startswith(EXPANDED) and not word.quoted for word in words[1:]):
-        yield Launch(len(words) + 1, unknown="what 'find' is told is known only when it runs")
+        yield Launch(len(words) + 1, unknown="the arguments of 'find' are known only at run time")
 
 
 def _blank_braces(word: Word) -> Word:
@@ -363,7 +367,7 @@ def _read_git(words: tuple[Word, ...]) -> Iterable[Launch]:
         elif text.endswith("-filter") and i + 1 < len(words):
             yield _script(i + 1, words[i + 1 : i + 2])
         elif text.startswith(("--config-env", "--exec-path=", "--template", "--ext-d")):
-            yield Launch(i, unknown=f"what git takes by {text!r} is not in its words")
+            yield Launch(i, unknown=f"the command line does not show what git loads with {text!r}")
         elif text in _GIT_SHORT:
             for launch in _read_options(words[i:], (_GIT_SHORT[text],)):
                 yield msgspec.structs.replace(launch, at=launch.at + i)
@@ -407,7 +411,7 @@ def _read_fd(words: tuple[Word, ...]) -> Iterable[Launch]:
             yield Launch(i + 1, tuple(_blank_braces(inner) for inner in words[i + 1 :]))
             return
         if re.match(r"-[xX]|--exec(-batch)?=", word.text):
-            yield Launch(i, unknown="what 'fd' starts is not in its words")
+            yield Launch(i, unknown="the command line does not show what 'fd' starts")
 
 
 def _read_joined(words: tuple[Word, ...]) -> Iterable[Launch]:

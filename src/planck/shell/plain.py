@@ -79,7 +79,7 @@ def sets_variables(words: Segment) -> bool:
 class _Plain(Lexer):
     def read_escape(self, word: Word) -> None:
         if self.script.startswith("\\\n", self.i):
-            raise ShellError("a line that goes on in the middle of a word")
+            raise ShellError("a line continues in the middle of a word")
         super().read_escape(word)
 
 
@@ -116,7 +116,7 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
         elif char in "<>&0123456789" and (redirection := _REDIRECTION.match(lexer.script, start)):
             harmless = _HARMLESS_REDIRECTION.match(lexer.script, start)
             if harmless is None:
-                raise ShellError(f"{redirection[0]!r} to or from a file is more than plain words")
+                raise ShellError(f"{redirection[0]!r} redirects to or from a file")
             lexer.take(harmless.end() - start)
             bare = bare or not words
         elif operator := OPERATOR.match(lexer.script, start):
@@ -125,11 +125,11 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
             _end_segment(separator, words, bare, found)
             words, bare = [], False
         elif char in "()":
-            raise ShellError(f"a {char!r} is more than plain words")
+            raise ShellError(f"{char!r} has a special meaning")
         else:
             word = lexer.read_word()
             if not word.literal and lexer.script[lexer.i : lexer.i + 1] in ("<", ">"):
-                raise ShellError("an expansion that touches a redirection, as in `{fd}>x`")
+                raise ShellError("an expansion is next to a redirection, as in `{fd}>x`")
             if words or not ASSIGNMENT.match(lexer.script, start, lexer.i):
                 words.append(word)
             else:
@@ -150,7 +150,7 @@ def _end_segment(separator: str, words: list[Word], bare: bool, found: list[Segm
 
 def _leave_out_assignment(word: Word) -> bool:
     if not is_harmless_assignment(word.text):
-        raise ShellError("an assignment that may change what runs")
+        raise ShellError("an assignment may change what runs")
     return True
 
 

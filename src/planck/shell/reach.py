@@ -69,18 +69,19 @@ class _Survey:
         self.commands: list[Segment] = []
         self.perhaps: list[Segment] = []
         self.unknown = ""
+        self._reads_input = False
 
     def add_script(self, text: str, depth: int) -> None:
         """Adds the commands of a text that a shell reads."""
         if depth > MAX_DEPTH or len(text) > MAX_LENGTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("it is too deep or too long to be followed")
+            self._doubt("it is too deeply nested or too long to analyze")
             return
         if "\\\n" in text:
             self.add_script(text.replace("\\\n", ""), depth + 1)
         try:
             self._add_read(read(text, template=False), depth)
         except ShellError as problem:
-            self._doubt(f"it can't be followed: {problem}")
+            self._doubt(f"it cannot be analyzed: {problem}")
 
     def _add_read(self, script: Script, depth: int) -> None:
         constants = _find_constants(script.commands)
@@ -107,7 +108,7 @@ class _Survey:
         if not words:
             return
         if depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("it is too deep or too long to be followed")
+            self._doubt("it is too deeply nested or too long to analyze")
             return
         self.commands.append(words)
         if not words[0].known:
@@ -119,22 +120,24 @@ class _Survey:
         for launch in find_launches(words):
             self._add_launch(launch, depth, constants)
         if why := find_opacity(words):
+            self._reads_input |= program.is_shell
             self._doubt(why)
 
     def _add_assignment(self, word: Word, depth: int) -> None:
         """Adds what a variable makes programs start."""
         if _CHANGES_NAMES.match(word.text):
-            self._doubt("an assignment changes what names mean")
+            self._doubt("an assignment changes what program names mean")
         elif found := _COMMAND_LINES.match(word.text):
             self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
 
     def doubt_quoted(self, words: Iterable[Word]) -> None:
         """A quoted substitution is a text; but bash evaluates some texts, if they come to an index."""
         if any("$(" in word.text or "`" in word.text for word in words):
-            self._doubt("a text that holds a substitution, and something that evaluates texts")
+            self._doubt("a quoted text contains a substitution, and something evaluates such texts")
 
     def _add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
         if launch.unknown:
+            self._reads_input |= launch.reads_input
             self._doubt(launch.unknown)
         elif launch.script is not None:
             self.add_script(launch.script, depth + 1)
@@ -145,7 +148,7 @@ class _Survey:
         """Adds what a program's name may turn out to be, as far as the line itself tells."""
         program = words[0]
         if EXPANDED in program.text:
-            self._doubt("a program's name is known only when it runs")
+            self._doubt("the name of a program is known only at run time")
             texts = {"", *program.defaults, *(t for name in program.names for t in constants.get(name, ()))}
             for text in sorted(texts):
                 split = program.text.replace(EXPANDED, text).split()
@@ -168,14 +171,14 @@ class _Survey:
             try:
                 script = read_substitution(text[end:])
             except ShellError as problem:
-                self._doubt(f"it can't be followed: {problem}")
+                self._doubt(f"it cannot be analyzed: {problem}")
                 return
             self._add_read(script, depth + 1)
             end += script.i
 
     def _add_input(self, given: Word, depth: int) -> None:
         """Adds what stands in a here-document or here-string, if some shell may be its reader."""
-        if "its input" in self.unknown:
+        if self._reads_input:
             self.add_script(given.text.replace(EXPANDED, "$_"), depth + 1)
 
     def _doubt(self, why: str) -> None:

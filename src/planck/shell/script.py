@@ -53,9 +53,9 @@ def read(script: str, *, template: bool = True) -> "Script":
     Without `template` there are no placeholders: `{{x}}` is a text like any other.
     """
     if re.search(f"[{VALUE}{EXPANDED}]", script):
-        raise ShellError("the command holds a NUL or another control character")
+        raise ShellError("the command contains a NUL or another control character")
     if _JOINED_LINES.search(script):
-        raise ShellError("a line that goes on in the middle of a word; put a blank before the backslash")
+        raise ShellError("a line continues in the middle of a word (put a space before the backslash)")
     found = Script(script, PLACEHOLDER if template else _NO_PLACEHOLDER)
     try:
         found.read_commands("")
@@ -165,7 +165,7 @@ class Script(Lexer):
         if self._here_documents:
             raise ShellError("a here-document is never closed")
         if self.script[self.i : self.i + 1] != closer:
-            raise ShellError(f"a {closer!r} is missing" if closer else "there is a ')' too many")
+            raise ShellError(f"a {closer!r} is missing" if closer else "there is one ')' too many")
 
     def _end(self, command: Command) -> Command:
         if command:
@@ -199,7 +199,7 @@ class Script(Lexer):
 
     def _read_function(self, name: Word) -> None:
         if name.has_value:
-            raise ShellError("a value can't name a function")
+            raise ShellError("a value cannot name a function")
         found = re.compile(r"\([ \t]*\)").match(self.script, self.i)
         if not found:
             raise ShellError(f"a '(' after {name.text!r} is neither a function nor an array")
@@ -218,10 +218,12 @@ class Script(Lexer):
                 self.take(self._line_end() - self.i)
                 continue
             if c in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
-                raise ShellError("an array holds an operator")
+                raise ShellError("an array contains an operator")
             item = self.read_word()
             if item.has_value:
-                raise ShellError("a value can't stand in an array, whose index bash evaluates; use words")
+                raise ShellError(
+                    "a value cannot be in an array, because bash evaluates the index (use words)"
+                )
             if item.text.startswith("["):
                 self.evaluated.append(("an array's index", item.names))
             owner.nested |= item.has_value
@@ -242,7 +244,7 @@ class Script(Lexer):
             self.inputs.append(target)
             return
         if target.nested or (target.has_value and operator in {">&", "<&"}):
-            raise ShellError(f"a value after {operator!r} would decide what is redirected, and how")
+            raise ShellError(f"a value after {operator!r} would decide which file is redirected, and how")
         if target.has_value:
             # Bash opens a socket for `/dev/tcp/host/port`; with two slashes in front it is a plain file.
             if target.text.startswith("/"):
@@ -269,7 +271,7 @@ class Script(Lexer):
                     raise ShellError(f"the here-document {delimiter!r} is never closed")
                 line = self.script[self.i : self._line_end()]
                 if self._placeholder.search(line):
-                    raise ShellError("a value can't stand in a here-document; use <<< or a pipe")
+                    raise ShellError("a value cannot be in a here-document (use <<< or a pipe)")
                 self.take(len(line) + 1)
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
@@ -287,9 +289,9 @@ class Script(Lexer):
                 raise ShellError("a '[[' is never closed")
             word = self.read_word()
             if word.text.startswith("#"):
-                raise ShellError("a comment in [[ ]] has two readings; put it elsewhere")
+                raise ShellError("a comment in [[ ]] is ambiguous (put it elsewhere)")
             if word.has_value:
-                raise ShellError("a value can't stand in [[ ]], which evaluates it; use [ ]")
+                raise ShellError("a value cannot be in [[ ]], which evaluates it (use [ ])")
             self.evaluated.append(("[[ ]]", word.names))
             if "$(" in word.text or "`" in word.text:
                 self.verbatim.append(word.text)  # quoted, and yet evaluated behind `-v` and `-eq`
@@ -409,7 +411,7 @@ class Script(Lexer):
     def _read_braces(self, word: Word, quote: Quote) -> None:
         inside = self._take_balanced("${", "{", "}", "${ }")
         if quote is Quote.DOUBLE and "'" in inside:
-            raise ShellError('a single quote in "${ }" has two readings; use a variable for it')
+            raise ShellError('a single quote in "${ }" is ambiguous (use a variable for it)')
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
         word.runs |= "$(" in inside or "`" in inside
@@ -423,7 +425,7 @@ class Script(Lexer):
         up, down = ("[", "]") if opener == "$[" else ("(", ")")
         inside = self._take_balanced(opener, up, down, "arithmetic")
         if down == ")" and not inside.endswith("))"):
-            raise ShellError("a '((' that is not arithmetic: put a space between the parentheses")
+            raise ShellError("a '((' is not arithmetic (put a space between the parentheses)")
         self.evaluated.append(("arithmetic", find_names(inside)))
         self.verbatim.append(inside)
 
@@ -434,7 +436,7 @@ class Script(Lexer):
             if i >= len(self.script):
                 raise ShellError(f"{opener!r} is never closed")
             if self._placeholder.match(self.script, i):
-                raise ShellError(f"a value can't stand in {where}, which bash evaluates")
+                raise ShellError(f"a value cannot be in {where}, which bash evaluates")
             c = self.script[i]
             depth += (c == up) - (c == down)
             i = self._end_of_quoted(i, where) if c in "'\"\\" else i + 1
@@ -449,7 +451,7 @@ class Script(Lexer):
         while end < len(self.script) and self.script[end] != quote:
             end += 2 if quote == '"' and self.script[end] == "\\" else 1
         if self._placeholder.search(self.script, i, end + 1):
-            raise ShellError(f"a value can't stand in {where}, which bash evaluates")
+            raise ShellError(f"a value cannot be in {where}, which bash evaluates")
         return end + 1
 
     def _read_backticks(self, word: Word) -> None:
@@ -459,7 +461,7 @@ class Script(Lexer):
         if end >= len(self.script):
             raise ShellError("a backtick is never closed")
         if self._placeholder.search(self.script, self.i, end):
-            raise ShellError("a value can't stand between backticks; use $( )")
+            raise ShellError("a value cannot be between backticks (use $( ))")
         self.evaluated.append(("backticks", find_names(self.script[self.i : end])))
         self.verbatim.append(self.script[self.i : end + 1])
         self.take(end + 1 - self.i)

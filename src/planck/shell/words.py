@@ -191,7 +191,7 @@ def decode_ansi(script: str, i: int) -> tuple[str, int]:
     digits = next((text for text in hexadecimal if text), "")
     code = int(octal, 8) & 0xFF if octal else int(digits, 16) if digits else -1
     if code == 0 or code > 0x10FFFF or control or other in ("x", "c"):
-        raise ShellError(f"{found[0]!r} in $'...' has two readings")
+        raise ShellError(f"{found[0]!r} in $'...' is ambiguous")
     if code > 0:
         return chr(code), found.end()
     return _ANSI_LETTERS.get(other, other if other in "\\'\"?" else f"\\{other}"), found.end()

@@ -101,7 +101,9 @@ class _Parameters:
         named = []
         for parameter in self._signature.parameters.values():
             if parameter.kind is parameter.VAR_POSITIONAL:
-                raise InvalidTool(f"{label}(*{parameter.name}): a tool's arguments have names")
+                raise InvalidTool(
+                    f"{label}(*{parameter.name}): a tool's arguments must have names; declare each one"
+                )
             if parameter.kind is parameter.VAR_KEYWORD:
                 self._rest = parameter.name
             elif parameter.name != self._context:
@@ -140,7 +142,7 @@ def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
         return typing.get_type_hints(annotated, include_extras=True)
     except NameError as problem:
         raise InvalidTool(
-            f"an annotation of {label}() can't be resolved ({problem}); "
+            f"an annotation of {label}() cannot be resolved ({problem}); "
             "define the type at the top of its module"
         ) from problem
 
@@ -173,7 +175,7 @@ def _schema(
         whole = msgspec.json.schema(struct)
     except TypeError as problem:
         raise InvalidTool(
-            f"{struct.__name__}() has a parameter that JSON can't carry: {problem}"
+            f"{struct.__name__}() has a parameter that JSON cannot represent: {problem}"
         ) from problem
     definitions = whole["$defs"]
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))

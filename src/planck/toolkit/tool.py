@@ -39,7 +39,8 @@ class Changed(ToolError):
     def __init__(self, path: str) -> None:
         super().__init__(
             ErrorKind.EDIT_CONFLICT,
-            f"{path!r} changed while the user was asked about it; read it again, then change what is there",
+            f"{path!r} changed while the user was being asked; "
+            "read it again, and make your edit fit what is there now",
             {CHANGED: True},
         )
 
@@ -309,9 +310,9 @@ def _is_name(text: str) -> bool:
 def _check_spec(name: Any, description: Any, parameters: Any) -> None:
     if not isinstance(name, str) or not _is_name(name):
         shown = name[:100] if isinstance(name, str) else name
-        raise InvalidTool(f"the name {shown!r} must be 1 to 64 letters, digits, '_' and '-'")
+        raise InvalidTool(f"the name {shown!r} must have 1 to 64 characters: letters, digits, '_' and '-'")
     if not isinstance(description, str):
-        raise InvalidTool(f"the description of {name!r} must be a text, not {description!r}")
+        raise InvalidTool(f"the description of {name!r} must be a string, not {description!r}")
     if type(parameters) is not OwnSchema and (problem := find_schema_problem(parameters)):
         raise InvalidTool(f"the parameters of {name!r} are {problem}; correct the schema of {name!r}")
 
@@ -319,13 +320,13 @@ def _check_spec(name: Any, description: Any, parameters: Any) -> None:
 def find_schema_problem(parameters: Any) -> str:
     """What foreign parameters are instead of the schema of a tool's arguments; empty: they are one."""
     if not isinstance(parameters, Mapping):
-        return "no JSON Schema object"
+        return "not a JSON Schema object"
     if parameters.get("type", "object") != "object":
-        return f"no object, but of type {parameters['type']!r}"
+        return f"of type {parameters['type']!r}, not an object"
     try:
         make_validator(dict(parameters))
     except (ValueError, TypeError) as problem:
-        return f"no valid JSON Schema: {(str(problem).splitlines() or [''])[0]}"
+        return f"not a valid JSON Schema: {(str(problem).splitlines() or [''])[0]}"
     return ""
 
 

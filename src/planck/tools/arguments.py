@@ -12,9 +12,11 @@ from planck.toolkit.tool import ArgumentError, Tool, ToolError, make_validator
 MAX_BYTES = 1 << 20
 """Of the arguments' text, where the tool says nothing else or is not known yet."""
 MAX_DEPTH = 64
+_TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels; send a flatter value"
 _MAX_DIGITS = 19
 """What 64 bits hold; longer integers can't be stored or sent on by most programs."""
 _MAX_ERRORS = 5
+_CORRECT = "correct this and call it again"
 
 
 def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
     if size > limit:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"the arguments are {size} bytes, at most {limit} are accepted; send less at a time",
+            f"the arguments have {size} bytes, and at most {limit} are accepted; send less at a time",
             {"bytes": size, "limit": limit},
         )
     if not text or text.isspace():
@@ -31,14 +33,20 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
     try:
         value = _DECODER.decode(text)
     except RecursionError:
-        raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
+        raise ArgumentError(_TOO_DEEP) from None
     except json.JSONDecodeError as problem:
         around = text[max(0, problem.pos - 20) : problem.pos + 20]
+        cut = problem.msg != "Extra data" and not text.rstrip().endswith("}")
+        way_out = "the arguments were cut off: send less at a time" if cut else "send one JSON object"
         raise ArgumentError(
-            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
+            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}; "
+            f"{way_out}"
         ) from None
     if not isinstance(value, dict):
-        raise ArgumentError(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
+        raise ArgumentError(
+            f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}; "
+            "send each argument by its name"
+        )
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     if "\\u" in text or not text.isascii():
@@ -46,7 +54,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
             codec.encode(value)
         except UnicodeEncodeError:
             raise ArgumentError(
-                "the arguments hold half of a surrogate pair, which is no character"
+                "the arguments contain half of a surrogate pair, which is not a character; send all of it"
             ) from None
     return value
 
@@ -59,7 +67,7 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
     for key in extra.keys() & args:
         for problem in make_validator(dict(extra[key])).iter_errors(args[key]):
             raise ArgumentError(
-                f"{tool.name}: {key}: {problem.message[:500]}",
+                f"{tool.name}: {key}: {problem.message[:500]}; {_CORRECT}",
                 {"errors": [{"path": key, "message": problem.message[:500]}]},
             )
     if not validator.is_valid(checked):
@@ -67,9 +75,10 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
             _explain(problem, tool)
             for problem, _ in zip(validator.iter_errors(checked), range(_MAX_ERRORS), strict=False)
         ]
+        way_out = "" if any(hint for _, hint, _ in problems) else f"; {_CORRECT}"
         raise ArgumentError(
-            f"{tool.name}: " + "; ".join(text for text, _ in problems),
-            {"errors": [where for _, where in problems]},
+            f"{tool.name}: " + "; ".join(text + hint for text, hint, _ in problems) + way_out,
+            {"errors": [where for *_, where in problems]},
         )
 
 
@@ -83,24 +92,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(text: str) -> Any:
-    raise ArgumentError(f"{text} is not a JSON number")
+    raise ArgumentError(f"{text} is not a JSON number; send a finite one")
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS + 1:
         raise ArgumentError(
-            f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted"
+            f"the integer {text[:30]}… has {len(text)} digits, and at most {_MAX_DIGITS} are accepted; "
+            "send a smaller one"
         )
     value = int(text)
     if not -(1 << 63) <= value < 1 << 64:
-        raise ArgumentError(f"the integer {text} does not fit into 64 bits")
+        raise ArgumentError(f"the integer {text} does not fit into 64 bits; send a smaller one")
     return value
 
 
 def _number(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise ArgumentError(f"the number {text[:30]} is too large")
+        raise ArgumentError(f"the number {text[:30]} is too large; send a smaller one")
     return value
 
 
@@ -120,7 +130,7 @@ def _check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels")
+    raise ArgumentError(_TOO_DEEP)
 
 
 def compile_schema(tool: Tool) -> Any:
@@ -148,11 +158,13 @@ def _compile(tool: Tool) -> Any:
         return make_validator(schema)
     except (ValueError, TypeError) as problem:
         raise ToolError(
-            ErrorKind.INTERNAL_ERROR, f"the parameters of {tool.name!r} are no valid JSON Schema: {problem}"
+            ErrorKind.INTERNAL_ERROR,
+            f"the parameters of {tool.name!r} are not a valid JSON Schema: {problem}",
         ) from None
 
 
-def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
+def _explain(problem: Any, tool: Tool) -> tuple[str, str, dict[str, Any]]:
+    """Returns what is wrong, the way out if there is a narrow one, and both for programs."""
     path = "/".join(str(step) for step in problem.instance_path)
     message = problem.message[:500]
     hint = ""
@@ -161,5 +173,4 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
         known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.extra_arguments)]))
         there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
         hint = "".join(did_you_mean_one_of(str(name), known) for name in unexpected[:3]) or there
-    where = {"path": path, "message": message}
-    return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
+    return f"{path}: {message}" if path else message, hint, {"path": path, "message": message}

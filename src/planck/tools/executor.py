@@ -23,7 +23,7 @@ from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unheard, u
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
-from planck.tools.results import Finished, broken, finish, is_spilled
+from planck.tools.results import Finished, broken, carry_spilled, finish
 
 if TYPE_CHECKING:
     from planck.tools.builtin.files import Spills
@@ -151,10 +151,10 @@ class Executor:
             raise
         if not done:
             await self._stop(task, tool)
-            return Preview(f"[its dry run did not finish within {_REHEARSAL:g} s]", failed=True)
+            return Preview(f"[the dry run did not finish within {_REHEARSAL:g} s]", failed=True)
         outcome = task.result()
         if isinstance(outcome, Err):
-            return Preview(f"[it would fail: {outcome}]", failed=True)
+            return Preview(f"[this call would fail: {outcome}]", failed=True)
         return Preview(str(outcome.value.get("output", ""))) if isinstance(outcome, Ok) else Preview()
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
@@ -165,7 +165,7 @@ class Executor:
         try:
             return self._share(finish(call, outcome, took))
         except Exception as problem:
-            log.warning("the result of %s can't be used", call.name, exc_info=True)
+            log.warning("the result of %s cannot be used", call.name, exc_info=True)
             return finish(call, broken(call.name, problem), took)
 
     def _share(self, finished: Finished) -> Finished:
@@ -174,7 +174,7 @@ class Executor:
         Without an await: what is done is recorded, whoever is cancelled meanwhile.
         """
         shared, id = self._site.shared, finished.call.id
-        if shared is None or not is_spilled(finished.output, id):
+        if shared is None or not finished.spilled:
             return finished
         whole = shared.read_shared(id)
         if whole is None:
@@ -197,7 +197,7 @@ class Executor:
                 return args
             if tool is None:
                 names = self._tools.names()
-                hint = did_you_mean_one_of(call.name, names) or f"; there are: {', '.join(names)}"
+                hint = did_you_mean_one_of(call.name, names) or f"; you have: {', '.join(names)}"
                 text = f"there is no tool named {call.name[:100]!r}{hint}"
                 return Err(ErrorKind.UNKNOWN_TOOL, text, {"tools": names})
             arguments.validate(tool, args)
@@ -222,6 +222,8 @@ class Executor:
                     progress.waited += self._clock.monotonic() - begun
                 if rights is None:
                     return outcome
+                if isinstance(rights, Err):
+                    return carry_spilled(outcome, rights)
                 progress.forget()
             if isinstance(rights, Err):
                 return rights
@@ -255,7 +257,8 @@ class Executor:
         if self._left_behind >= _MAX_LEFT_BEHIND:
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{self._left_behind} earlier calls ignored their end and still run; restart the session",
+                f"{self._left_behind} earlier calls are still running although they were cancelled; "
+                "end your turn and report that the session must be restarted",
             )
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run_guarded(tool, args, ctx))
@@ -266,9 +269,10 @@ class Executor:
             await self._stop(task, tool)
             raise
         await self._stop(task, tool)
+        fate = "was stopped" if is_async(tool.execute) else "may still be running"  # no thread can be stopped
         return Err(
             ErrorKind.TIMEOUT,
-            f"{tool.name} did not finish within {tool.timeout:g} s and was stopped",
+            f"{tool.name} took longer than {tool.timeout:g} s and {fate}; ask for less at a time",
             {"timeout_ms": int(tool.timeout * 1000), "output": progress.text},
         )
 
@@ -324,12 +328,12 @@ class Executor:
             raise
 
     def _leave_behind(self, name: str) -> None:
-        log.warning("%s goes on after its end; its result will be dropped", name)
+        log.warning("%s is still running after it was cancelled; its result will be dropped", name)
         self._left_behind += 1
 
     def _late(self, name: str) -> None:
         self._left_behind -= 1
-        log.warning("a late result of %s was dropped", name)
+        log.warning("dropped a late result of %s", name)
 
 
 def _describe_failure(tool: Tool, problem: BaseException) -> Err:

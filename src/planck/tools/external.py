@@ -33,7 +33,7 @@ MAX_FILE_BYTES = 1 << 20
 FIELDS = {
     "name": "a string",
     "description": "a string",
-    "command": "a string with a command",
+    "command": "a string that is not empty",
     "parameters": "an object",
 }
 _EXTRA_ARGUMENTS = frozenset({"cwd", "timeout"})
@@ -92,7 +92,13 @@ class ExternalTool(Tool):
                 )
         except PlanckError as failure:
             return failure.err
-        ran = Ran(ctx.call_id, timeout_ms, f"at most {MAX_TIMEOUT_MS}", ctx.confinement)
+        ran = Ran(
+            ctx.call_id,
+            timeout_ms,
+            self.command,
+            f"or give a larger timeout, at most {MAX_TIMEOUT_MS}",
+            ctx.confinement,
+        )
         return command_outcome(done, ran)
 
     def _find_root(self, ctx: ToolContext) -> Root:
@@ -181,9 +187,11 @@ def _find_candidates(folder: str | os.PathLike[str], problems: list[Problem]) ->
 
 def _find_clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str]) -> Err | None:
     if tool.name in taken:
-        why = f"{tool.name!r} is a built-in tool, which is never shadowed; give it another name"
+        why = f"{tool.name!r} is the name of a built-in tool; use another name"
     elif tool.name in found:
-        why = f"the name {tool.name!r} is taken by {found[tool.name].path}, which comes first"
+        why = (
+            f"the name {tool.name!r} is taken by {found[tool.name].path}, which comes first; use another name"
+        )
     else:
         return None
     return Err(ErrorKind.NOT_UNIQUE, f"TOOL.json at {tool.path}: {why}", {"name": tool.name})
@@ -196,7 +204,7 @@ def _read(path: str, shown: str) -> bytes:
         kind = _KINDS.get(problem.errno or 0, ErrorKind.READ_FAILED)
         raise ToolError(kind, f"cannot read {shown}: {_describe(problem)}") from None
     except ValueError:
-        raise ArgumentError(f"cannot read {shown!r}: a path holds no NUL character") from None
+        raise ArgumentError(f"cannot read {shown!r}: a path cannot contain a NUL character") from None
 
 
 def _parse_fields(content: bytes, shown: str) -> dict[str, Any]:
@@ -217,7 +225,7 @@ def _require_fields(data: Any, shown: str) -> None:
         return
     notes = [f"{field} must be {FIELDS[field]}" for field in wrong if field in fields]
     if not isinstance(data, dict):
-        notes = ["the file must hold an object"]
+        notes = ["the file must contain an object"]
     note = f" ({'; '.join(notes)})" if notes else ""
     raise ArgumentError(
         f"TOOL.json at {shown} missing required fields: {', '.join(wrong)}{note}",
@@ -254,7 +262,7 @@ def _parse_cwd(args: Mapping[str, Any], default: str) -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise ArgumentError(f"cwd must be a folder of the workspace, not {value!r}")
+        raise ArgumentError(f"cwd must be a folder in the workspace, not {value!r}")
     return value
 
 

@@ -22,6 +22,9 @@ _MARKER_ROOM = 1_024
 _MARKER = "…[truncated, showing up to "
 _KEPT_END = 2_000
 """Characters at the end of a command's output: there it says why it failed."""
+_NO_OUTPUT = "[no output]"
+_SPILLED = "spilled"
+"""Key in a result, and in the details of an error: all of the output is kept."""
 _MAX_VALUE = 1 << 20
 _MAX_DETAILS = 4 * DEFAULT_MAX
 
@@ -40,6 +43,8 @@ class Finished(msgspec.Struct, frozen=True):
     """The blob with all of it, in a log that other machines may go on with."""
     summary: str = ""
     """What a line shows of the output, where that is not its number of lines."""
+    spilled: bool = False
+    """Whether all of it is kept, for `read` to page."""
 
     @property
     def ok(self) -> bool:
@@ -62,6 +67,7 @@ class Finished(msgspec.Struct, frozen=True):
             lines=self.lines,
             whole=self.whole,
             summary=self.summary,
+            spilled=self.spilled,
         )
 
 
@@ -70,11 +76,13 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     outcome = _outcome(call.name, returned)
     if isinstance(outcome, Err):
         outcome = _storable(outcome)
-        return Finished(call, outcome, _error_text(outcome), None, (), duration_ms)
+        spilled = outcome.details.get(_SPILLED) is True
+        return Finished(call, outcome, _error_text(outcome), None, (), duration_ms, spilled=spilled)
     value = outcome.value
     images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
-    output = value["output"] = bound(value["output"])
-    size = _measure(value)
+    # Not every vendor takes an empty result.
+    output = value["output"] = bound(value["output"]) or ("" if images else _NO_OUTPUT)
+    spilled, size = value.get(_SPILLED) is True, _measure(value)
     if size is None or size > _MAX_VALUE:
         value = {"output": output}
     code, lines = value.get("exit_code"), value.get("lines")
@@ -82,7 +90,7 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     lines = lines if type(lines) is int and _MARKER in output else 0
     summary = value.get("summary") if find_row(call.name).shown == "count" else ""
     summary = summary if isinstance(summary, str) else ""
-    return Finished(call, Ok(value), output, code, images, duration_ms, lines, summary=summary)
+    return Finished(call, Ok(value), output, code, images, duration_ms, lines, summary=summary, spilled=spilled)
 
 
 def broken(name: str, problem: BaseException) -> Err:
@@ -91,7 +99,9 @@ def broken(name: str, problem: BaseException) -> Err:
         text = truncate(name_exception(problem), 2_000)
     except BaseException:
         text = type(problem).__name__
-    return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}")
+    return Err(
+        ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}; try other arguments or another way, and report it"
+    )
 
 
 def bound(text: str) -> str:
@@ -135,22 +145,35 @@ def _storable(err: Err) -> Err:
 
 
 def _error_text(err: Err) -> str:
-    """`kind: message`, then the details: as JSON, but text of several lines (a diff, an output) as it is."""
-    long = {key: text for key, text in err.details.items() if isinstance(text, str) and "\n" in text}
-    short = {key: detail for key, detail in err.details.items() if key not in long}
-    parts = [f"{err.kind}: {err.message}"]
-    parts += [codec.encode_str(short)] if short else []
-    parts += [f"{key}:\n{text}" for key, text in long.items()]
+    """`kind: message`, then those details that say more than the message; all of them are recorded."""
+    parts = [str(err)]  # with the hint
+    if shown := _show_nearest(err.details.get("nearest")):
+        parts.append(shown)
+    for key in ("diff", "output"):
+        if isinstance(text := err.details.get(key), str) and text.strip():
+            parts.append(f"{key}:\n{text}")
     return bound("\n".join(parts))
 
 
-def is_spilled(output: str, call_id: str) -> bool:
-    """Whether a call's result says that the whole of its output is kept."""
-    return _name_whole(call_id) in output
+def _show_nearest(places: Any) -> str:
+    """The lines of a file that a text was looked for in, between two marks: nothing there is ours."""
+    match places:
+        case [{"first": int(first), "lines": [*lines]}, *_]:
+            last = first + len(lines) - 1
+            return "\n".join((f"[lines {first}-{last}]", *map(str, lines), f"[end of lines {first}-{last}]"))
+    return ""
 
 
-def _name_whole(call_id: str) -> str:
-    return f"[the whole output: read path output:{call_id}]"
+def is_spilled(end: ToolEnd) -> bool:
+    """Whether all of a call's output is kept. Before there was a field, the text alone said so."""
+    return end.spilled or f"[the whole output: read path output:{end.id}]" in end.output
+
+
+def carry_spilled(tried: Any, refused: Err) -> Err:
+    """A refusal shows the output of the trial before it, whose rest is kept too."""
+    if isinstance(tried, Ok) and tried.value.get(_SPILLED):
+        return Err(refused.kind, refused.message, {**refused.details, _SPILLED: True})
+    return refused
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -158,8 +181,9 @@ class Ran(msgspec.Struct, frozen=True):
 
     call_id: str
     timeout_ms: int
-    advice: str = ""
-    """Beside a larger timeout."""
+    command: str = ""
+    advice: str = "or give a larger timeout"
+    """What else to do if the time was not enough."""
     rights: Confinement | None = None
     escalates: bool = False
     """Whether the tool takes `escalate`."""
@@ -168,36 +192,38 @@ class Ran(msgspec.Struct, frozen=True):
 def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     """What a command that ran is to a model: nonzero is no error, running out of time is one."""
     output, level = done.output, str(done.containment)
-    spilled = [_name_whole(ran.call_id)] if done.spilled is not None else []
+    kept: dict[str, Any] = {_SPILLED: True} if done.spilled is not None else {}
+    count = "1 line" if done.lines == 1 else f"{done.lines} lines"
+    ours = [f"[full output ({count}): read path output:{ran.call_id}]"] if kept else []
     if done.timed_out or done.exit_code is None:
+        below = "; its output so far is below" if output.strip() else ""
         return Err(
             ErrorKind.TIMEOUT,
-            f"the command did not finish within {ran.timeout_ms} ms and was killed with everything it "
-            f"started; give a larger timeout{ran.advice and ', ' + ran.advice}",
-            {"timeout_ms": ran.timeout_ms, "output": _end_with(output, spilled), "containment": level},
+            f"the command was killed after {ran.timeout_ms} ms, with everything it started{below}. "
+            f"Run less of it, {ran.advice}",
+            {"timeout_ms": ran.timeout_ms, "output": _end_with(output, ours), "containment": level, **kept},
         )
-    code = done.exit_code
-    cut = {"lines": done.lines} if spilled else {}
-    if code == 0:
-        output = _end_with(output, spilled)
-        return Ok({"output": output, "exit_code": 0, "ok": True, "containment": level, **cut})
-    said = _blame_sandbox(output, ran)
-    lines = [*spilled, *([said] if said else []), f"[exit code {code}]"]
-    value = {"output": _end_with(output, lines), "exit_code": code, "ok": False, "containment": level, **cut}
-    return Ok({**value, "sandbox": said} if said else value)
+    code, cut = done.exit_code, {"lines": done.lines, **kept} if kept else {}
+    said = _blame_sandbox(output, ran) if code else ""
+    if not output.strip():
+        output = _NO_OUTPUT
+    ours += [said] if said else []
+    ours += [f"[exit code {code}]"] if code else []
+    value = {"output": _end_with(output, ours), "exit_code": code, "ok": code == 0, "containment": level}
+    return Ok({**value, **cut, **({"sandbox": said} if said else {})})
 
 
 def _blame_sandbox(output: str, ran: Ran) -> str:
     if ran.rights is None or ran.rights.mode is Mode.FULL:
         return ""
-    from planck.workspace.sandbox.refusal import OWN, explain_refusal  # most commands succeed
+    from planck.workspace.sandbox.refusal import explain_refusal  # most commands succeed
 
-    why = explain_refusal(output, ran.rights)
-    if not why:
+    why = explain_refusal(output, ran.rights, ran.command)
+    if why is None:
         return ""
     # Read-only is what the user chose: no question would change it.
-    asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY and not why.endswith(OWN)
-    return f'[sandbox: {why}; ask for it with "escalate"]' if asks else f"[sandbox: {why}]"
+    asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY and not why.final
+    return f'[sandbox: {why.text}; ask for it with "escalate"]' if asks else f"[sandbox: {why.text}]"
 
 
 def _end_with(output: str, lines: Sequence[str]) -> str:

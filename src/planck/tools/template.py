@@ -21,8 +21,8 @@ MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
 MAX_VALUE_BYTES = 120_000
 """Linux takes 128 KiB in one argument of a program."""
-_WAY_OUT = "put it in a script"
-"""What every refusal says, whatever narrower way it names."""
+_WAY_OUT = "put it in a script, which gets the value as an argument"
+"""Said with every refusal, whatever narrower way that names in parentheses."""
 MAX_VALUES_BYTES = 1_000_000
 """And about 2 MiB in all of them, the environment included."""
 
@@ -37,7 +37,8 @@ class Template(msgspec.Struct, frozen=True):
         given = {name: format_value(name, args[name]) for name in self.variables if name in args}
         if sum(len(value.encode()) for value in given.values()) > MAX_VALUES_BYTES:
             raise ToolError(
-                ErrorKind.LIMIT_EXCEEDED, f"the values of {', '.join(given)} are too long in all; use a file"
+                ErrorKind.LIMIT_EXCEEDED,
+                f"the values of {', '.join(given)} are too long together; use a file",
             )
         setup = [f"{self.variables[name]}=${{{i}}}" for i, name in enumerate(given, 1)]
         setup += [f"unset -v {variable}" for name, variable in self.variables.items() if name not in given]
@@ -82,19 +83,19 @@ def compile_template(command: str) -> Template:
     if len(command) > MAX_COMMAND:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"the command has {len(command)} characters, at most {MAX_COMMAND} are taken; use a script",
+            f"the command has {len(command)} characters, and at most {MAX_COMMAND} are allowed; use a script",
         )
     if not PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
-        raise ArgumentError(f"names that start with '__planck_' are taken; rename yours, or {_WAY_OUT}")
+        raise ArgumentError(
+            "names that start with '__planck_' are reserved; rename yours, or put it in a script"
+        )
     try:
         script = read(command)
         hazards.check(script)
     except ShellError as refusal:
-        said = str(refusal)
-        way_out = "" if _WAY_OUT in said else f"; or {_WAY_OUT}, which gets the value as an argument"
-        raise ArgumentError(f"{said}{way_out}") from None
+        raise ArgumentError(f"{refusal}; {_WAY_OUT}") from None
     names = dict.fromkeys(piece.name for piece in script.pieces if isinstance(piece, Slot))
     return Template(
         tuple(piece for piece in script.pieces if piece),
@@ -106,15 +107,19 @@ def format_value(name: str, value: Any) -> str:
     """Returns strings as they are, null as nothing, everything else as compact JSON."""
     text = value if isinstance(value, str) else "" if value is None else codec.encode_str(value)
     if "\0" in text:
-        raise ArgumentError(f"{name!r} holds a NUL character, which no program can be given")
+        raise ArgumentError(
+            f"{name!r} contains a NUL character, which cannot be passed to a program; remove it"
+        )
     try:
         size = len(text.encode())
     except UnicodeEncodeError as problem:
-        raise ArgumentError(f"{name!r} is not valid Unicode at {problem.start}") from problem
+        raise ArgumentError(
+            f"{name!r} is not valid Unicode at character {problem.start}; remove that character"
+        ) from problem
     if size > MAX_VALUE_BYTES:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{name!r} has {size} bytes; programs take at most {MAX_VALUE_BYTES} in one argument; use a file",
+            f"{name!r} has {size} bytes, and one argument may have at most {MAX_VALUE_BYTES}; use a file",
             {"bytes": size, "limit": MAX_VALUE_BYTES},
         )
     return text

@@ -41,7 +41,7 @@ async def test_an_edit_is_asked_about_by_its_diff(tmp_path: Path) -> None:
         at = await run_.until("    -x = 1\r\n    +x = 2\r\n", at)
         at = await run_.until("y: allow once", at)
         run_.type("y\n")
-        at = await run_.until("[it would fail: no_match: ", at)
+        at = await run_.until("[this call would fail: no_match: ", at)
         at = await run_.until("y: allow once", at)
         run_.type("n\n")
         await run_.until("done", at)

@@ -58,7 +58,7 @@ def test_an_edit_is_its_diff() -> None:
 
 
 def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
-    failing = "[it would fail: not_unique: 'x' occurs 2 times in a.py, at lines 1, 2]"
+    failing = "[this call would fail: not_unique: old_string occurs 2 times in a.py, at lines 1, 2]"
     shown = rows(
         make_question(
             tool="edit", text='edit {"path": "a.py"}', preview=failing, preview_failed=True, rule="edit"

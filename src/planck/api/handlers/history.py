@@ -60,14 +60,15 @@ class HistoryHandlers:
         query: shapes.ReadOutput = call.query
         await self._sessions.check_own(call.id)
         wanted, done = call.path["call"], True
-        output = await asyncio.to_thread(self._find_output, call.id, wanted)
+        end = await asyncio.to_thread(self._find_end, call.id, wanted)
+        output = end.output if end else None
         if output is None and (live := self._cache.find(call.id)):
             said = (text.output.get(wanted) for text in live.session.live().values())
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "No output found for this call. Check its id.")
         whole, missing = None, None
-        if done and is_spilled(output, wanted):
+        if end and is_spilled(end):
             try:
                 whole = await asyncio.to_thread(self._cache.planck.find_output, call.id, wanted)
             except PlanckError as failure:  # what the log has of it is better than nothing
@@ -78,13 +79,13 @@ class HistoryHandlers:
             part, size = await asyncio.to_thread(_read_part, whole, query.offset)
         else:
             part, size = output[query.offset : query.offset + _PART], len(output)
-        end = query.offset + len(part)
+        stop = query.offset + len(part)
         return shapes.Output(
             call_id=wanted,
             output=part,
             offset=query.offset,
             size=size,
-            next=end if end < size else None,
+            next=stop if stop < size else None,
             done=done,
             missing=missing,
         )
@@ -185,11 +186,11 @@ class HistoryHandlers:
         files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
         return shapes.Undone(call_id=id, files=files)
 
-    def _find_output(self, id: str, call: str) -> str | None:
+    def _find_end(self, id: str, call: str) -> ToolEnd | None:
         with closing(self._cache.archive.recorded(id)) as events:
             for event in events:
                 if event.type == ToolEnd.type and isinstance(end := view(event), ToolEnd) and end.id == call:
-                    return end.output
+                    return end
         return None
 
     def _list_lines(self, id: str) -> Iterator[bytes]:

@@ -44,13 +44,14 @@ def bash_tool(shared: Shared) -> Tool:
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
             done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
-        advice = "or background: true for a server"
-        return command_outcome(done, Ran(ctx.call_id, timeout_ms, advice, ctx.confinement, escalates=True))
+        advice = "give a larger timeout, or pass background for a server"
+        ran = Ran(ctx.call_id, timeout_ms, args["command"], advice, ctx.confinement, escalates=True)
+        return command_outcome(done, ran)
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         owner, start = views.of(ctx).root.find_reader(args.get("cwd", ctx.cwd))
         cwd = views.root.name(owner, owner.where(start, folder=True))
-        asked = "ask for more rights, then " if args.get("escalate") else ""
+        asked = "ask for more permissions, then " if args.get("escalate") else ""
         plan = f"Would {asked}run in {cwd!r}: {args['command']}"
         return describe_plan("bash", args, plan)
 
@@ -74,14 +75,15 @@ async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
     if len(jobs.running) >= jobs.limit:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
+            f"{jobs.limit} background commands are already running, which is the limit; "
+            f"stop one with `kill`: {', '.join(sorted(jobs.running))}",
         )
     if jobs.get(handle) is not None:
-        return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
+        return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} is already running; use that one")
     await jobs.add(handle, start(command, looks=looks))
     output = (
-        f"Started in the background as {handle}. See its output with read path output:"
-        f"{handle.removeprefix('bg_')}; end it with the command `kill {handle}`."
+        f"Started in the background as {handle}. To see its output, read path output:"
+        f"{handle.removeprefix('bg_')}. To stop it, run the command `kill {handle}`."
     )
     return Ok({"output": output, "handle": handle, "ok": True})
 
@@ -108,9 +110,9 @@ class _Progress:
 async def _kill(jobs: Jobs, handle: str) -> Outcome:
     job = await jobs.kill(handle)
     if job is None:
-        return Err(
-            ErrorKind.NOT_FOUND, f"there is no background command {handle!r}; running: {sorted(jobs.running)}"
-        )
+        running = f"use one of {', '.join(sorted(jobs.running))}" if jobs.running else "none is running"
+        return Err(ErrorKind.NOT_FOUND, f"there is no background command {handle!r}; {running}")
     done = job.completed()
-    ended = {"output": f"{done.output}\n[{handle} ended]", "exit_code": 0, "ok": True}
+    shown = f"{done.output}\n" if done.output else ""
+    ended = {"output": f"{shown}[{handle} ended]", "exit_code": 0, "ok": True}
     return Ok({**ended, "containment": str(done.containment)})

@@ -9,6 +9,8 @@ from planck.tools.builtin.files import FILE, MAX_FILE, Shared, bind_to_file, dif
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
 _MAX_LINES_NAMED = 10
+_MAX_LINE = 500
+"""Characters of a line near to the text."""
 _PARAMETERS = schema.arguments(
     {"path": FILE, "old_string": {"type": "string", "minLength": 1}, "new_string": {"type": "string"}},
     {"replace_all": {"type": "boolean"}},
@@ -23,6 +25,8 @@ def edit_tool(shared: Shared) -> Tool:
         view = views.of(ctx)
         with view.root.under(ctx.confinement).writing(path, create=False) as slot:
             async with view.seen.alone(slot, ctx) as old:
+                if old is None:
+                    raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist{slot.suggest()}")
                 content, count = await asyncio.to_thread(_apply_edit, old, args)
                 await replace(slot, old, content, view.seen, ctx)
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
@@ -52,9 +56,9 @@ def _apply_edit(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[by
     """Only the bytes that are replaced change, whatever the encoding and the line ends of the rest."""
     path: str = args["path"]
     if old is None:
-        raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; create it with write")
+        raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; create it with `write`")
     if args["old_string"] == args["new_string"]:
-        raise ArgumentError("old_string and new_string are the same; nothing would change")
+        raise ArgumentError("old_string and new_string are the same; pass the text that you want instead")
     content = old[0]
     wanted, new = args["old_string"].encode(), args["new_string"].encode()
     count = content.count(wanted)
@@ -64,27 +68,49 @@ def _apply_edit(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[by
     if not count:
         raise _no_match(content, args["old_string"], path)
     if count > 1 and not args.get("replace_all", False):
-        raise _not_unique(content, wanted, count, args["old_string"], path)
+        raise _not_unique(content, wanted, count, path)
     if b"\r\n" in content and b"\r\n" not in new and content.count(b"\n") == content.count(b"\r\n"):
         new = new.replace(b"\n", b"\r\n")
     if (size := len(content) + count * (len(new) - len(wanted))) > MAX_FILE:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{path!r} would have {size} bytes, at most {MAX_FILE} can be edited here; use bash",
+            f"{path!r} would have {size} bytes, and at most {MAX_FILE} can be edited here; use `bash`",
         )
     return content.replace(wanted, new), count
 
 
 def _no_match(content: bytes, wanted: str, path: str) -> ToolError:
-    message = f"{_short(wanted)} is not in {path}"
-    nearest = _nearest(content.decode(errors="replace").splitlines(), wanted)
+    message = f"old_string is not in {path}"
+    lines = content.decode(errors="replace").splitlines()
+    nearest = _nearest(lines, wanted)
     if not nearest:
         return ToolError(ErrorKind.NO_MATCH, f"{message}; read the file and copy the text exactly")
-    number, line = nearest[0]
+    places: list[dict[str, Any]] = [{"line": number, "text": line[:_MAX_LINE]} for number, line in nearest]
+    number = _find_difference(lines, wanted, nearest[0][0])
+    first = max(1, min(number - 2, len(lines) - 4))
+    around = [_cut_line(line) for line in lines[first - 1 : first + 4]]
+    places[0] |= {"first": first, "lines": around}
     return ToolError(
         ErrorKind.NO_MATCH,
-        f"{message}; nearest is line {number}: {_short(line)}",
-        {"nearest": [{"line": number, "text": line[:500]} for number, line in nearest]},
+        f"{message}; the nearest place is line {number}: copy the text from the lines below",
+        {"nearest": places},
+    )
+
+
+def _find_difference(lines: list[str], wanted: str, number: int) -> int:
+    """Returns the first line from there on that is not the text's: a long text may begin as the file."""
+    texts = wanted.lstrip("\n").splitlines()
+    for at, text in enumerate(texts[:-1], number):
+        if at > len(lines) or lines[at - 1] != text:
+            return min(at, len(lines))
+    return min(number + len(texts) - 1, len(lines))
+
+
+def _cut_line(line: str) -> str:
+    return (
+        line
+        if len(line) <= _MAX_LINE
+        else f"{line[:_MAX_LINE]}…[line cut: {_MAX_LINE} of {len(line)} characters]"
     )
 
 
@@ -109,7 +135,7 @@ def _nearest(lines: list[str], wanted: str) -> list[tuple[int, str]]:
     return [(number, line) for _, number, line in sorted(scored)[:3]]
 
 
-def _not_unique(content: bytes, wanted: bytes, count: int, text: str, path: str) -> ToolError:
+def _not_unique(content: bytes, wanted: bytes, count: int, path: str) -> ToolError:
     lines: list[int] = []
     start = 0
     while len(lines) < _MAX_LINES_NAMED and (at := content.find(wanted, start)) >= 0:
@@ -119,14 +145,10 @@ def _not_unique(content: bytes, wanted: bytes, count: int, text: str, path: str)
     named = ", ".join(map(str, lines)) + (", …" if len(lines) == _MAX_LINES_NAMED else "")
     return ToolError(
         ErrorKind.NOT_UNIQUE,
-        f"{_short(text)} occurs {count} times in {path}, at lines {named}; "
-        "include more context, or pass replace_all",
+        f"old_string occurs {count} times in {path}, at lines {named}; "
+        "add the lines before or after it, or pass replace_all",
         {"count": count, "lines": lines},
     )
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 200 else text[:200] + "…")
 
 
 def _times(count: int) -> str:

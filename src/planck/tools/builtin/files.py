@@ -87,10 +87,12 @@ class Seen:
         last = self._digests.get(slot.place)
         if last is None or now is None or last == digest(now):
             return
+        change = _describe_change(self._contents.recall(last), now, slot.path)
+        shown = "the difference is below. Read it again" if change else "read it again"
         raise ToolError(
             ErrorKind.EDIT_CONFLICT,
-            f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
-            {"diff": _describe_change(self._contents.recall(last), now, slot.path)},
+            f"{slot.path!r} changed since you last read it; {shown}, keep the change, and make your edit fit",
+            {"diff": change},
         )
 
     @asynccontextmanager

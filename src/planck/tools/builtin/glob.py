@@ -26,11 +26,13 @@ def glob_tool(shared: Shared) -> Tool:
         prefix = "" if folder == "." or pattern.startswith("/") else f"{folder}/"
         found = await engine.at(own).files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
         paths = await asyncio.to_thread(own.present, [path for path, _ in found.places])
-        lines = [escape(root.name(own, path)) for path in paths] or ["[no files match]"]
+        lines = [escape(root.name(own, path)) for path in paths] or [
+            "[no files match; ignored files were not searched]"
+        ]
         if found.more:
             lines.append(f"[more than {MAX_FILES} files match; narrow the pattern or the path]")
         if not found.finished:
-            lines.append("[the time was up; narrow the path]")
+            lines.append("[the search ran out of time; narrow the path]")
         summary = {} if paths else {"summary": "no matching files"}
         more = found.more or not found.finished
         return Ok({"output": "\n".join(lines), "count": len(paths), "more": more, **summary})

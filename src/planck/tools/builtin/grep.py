@@ -38,12 +38,12 @@ def grep_tool(shared: Shared) -> Tool:
         )
         hits = await asyncio.to_thread(read_lines, own, found.places)
         lines = [f"{escape(root.name(own, path))}:{number}:{text}" for path, number, text in hits] or [
-            "[no lines match]"
+            "[no lines match; ignored files were not searched]"
         ]
         if found.more:
             lines.append(f"[more than {limit} lines match; narrow the pattern, the path or the glob]")
         if not found.finished:
-            lines.append("[the time was up; narrow the path]")
+            lines.append("[the search ran out of time; narrow the path]")
         summary = {} if hits else {"summary": "no matching lines"}
         more = found.more or not found.finished
         return Ok({"output": "\n".join(lines), "count": len(hits), "more": more, **summary})

@@ -23,7 +23,7 @@ def list_dir_tool(shared: Shared) -> Tool:
         if not names:
             lines = ["[the folder is empty]"]
         if len(names) > MAX_ENTRIES:
-            lines.append(f"[{len(names) - MAX_ENTRIES} more of {len(names)}; use glob]")
+            lines.append(f"[{len(names) - MAX_ENTRIES} of {len(names)} entries are not shown; use glob]")
         summary = {} if names else {"summary": "empty folder"}
         return Ok({"output": "\n".join(lines), "count": len(names), **summary})
 
@@ -47,5 +47,5 @@ def _line(name: str, folder: int) -> str:
     if stat.S_ISLNK(found.st_mode):
         return f"{shown} -> {escape(os.readlink(name, dir_fd=folder))}"
     if not stat.S_ISREG(found.st_mode):
-        return f"{shown} (no regular file)"
+        return f"{shown} (not a regular file)"
     return f"{shown} ({found.st_size} bytes)"

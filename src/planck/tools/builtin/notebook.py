@@ -31,7 +31,7 @@ def _show_cell(number: int, cell: dict[str, Any]) -> Iterator[str]:
     for output in cell.get("outputs") or ():
         text = _show_output(output).rstrip()
         if len(text) > _MAX_OUTPUT:
-            text = f"{text[:_MAX_OUTPUT]}\n[{len(text) - _MAX_OUTPUT} characters more]"
+            text = f"{text[:_MAX_OUTPUT]}\n[{len(text) - _MAX_OUTPUT} more characters]"
         if text:
             yield f"[output]\n{text}"
 

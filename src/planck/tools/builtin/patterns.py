@@ -16,7 +16,9 @@ def matcher(pattern: str, *, any_depth: bool = False) -> Callable[[str], bool]:
     With `any_depth` a pattern without a slash is compared with the name alone, as in .gitignore.
     """
     if len(pattern) > _MAX_PATTERN:
-        raise ArgumentError(f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN}")
+        raise ArgumentError(
+            f"the pattern has {len(pattern)} characters, and at most {_MAX_PATTERN} are accepted; shorten it"
+        )
     rows = [_row(choice.removeprefix("./"), any_depth) for choice in _choices(pattern)]
 
     def matches(path: str) -> bool:

@@ -91,7 +91,7 @@ def _line_text(line: bytes, whole_length: int | None) -> str:
     length = whole_length if whole_length is not None else len(line)
     if length <= MAX_LINE:
         return line.decode(errors="replace")
-    return f"{line[:MAX_LINE].decode(errors='ignore')}…[line cut, showing up to {MAX_LINE} of {length} bytes]"
+    return f"{line[:MAX_LINE].decode(errors='ignore')}…[line cut: {MAX_LINE} of {length} bytes]"
 
 
 def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, Any]:
@@ -102,7 +102,8 @@ def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, An
     except OSError:
         raise ToolError(
             ErrorKind.RESOURCE_MISSING,
-            f"no output is kept under {path!r}; only outputs too long to show are kept",
+            f"no output is kept under {path!r}; only output that was too long to show is kept, so look at "
+            "the result of that call",
         ) from None
     try:
         return _page(fd, path, window, os.fstat(fd).st_size, binary=True)
@@ -117,7 +118,8 @@ def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
         if len(content) > MAX_IMAGE:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"the image {path!r} has {len(content)} bytes, at most {MAX_IMAGE} can be shown",
+                f"the image {path!r} has {len(content)} bytes, and at most {MAX_IMAGE} can be shown; "
+                "make a smaller copy with `bash`",
             )
         image = Image(media_type, base64.b64encode(content).decode())
         about = f"{media_type}, {len(content)} bytes"
@@ -147,7 +149,7 @@ def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) 
         if scanned >= MAX_SCAN:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"line {window.offset} of {path!r} is too far in; use bash with sed or tail",
+                f"line {window.offset} of {path!r} is too far into the file; use `bash` with sed or tail",
             )
         chunk = os.read(fd, min(_CHUNK, size - scanned))
         if not chunk:
@@ -178,10 +180,12 @@ def _refuse_binary(content: bytes, path: str, size: int) -> None:
     if b"\0" in content[:8192]:
         raise ToolError(
             ErrorKind.READ_FAILED,
-            f"{path!r} is binary ({size} bytes); use bash with `file` or `xxd` to look into it",
+            f"{path!r} is not a text file ({size} bytes); use `bash` with file or xxd to inspect it",
             {"bytes": size},
         )
 
 
 def _past_end(path: str, window: _Window, lines: int) -> ToolError:
-    return ArgumentError(f"offset {window.offset} is past the end of {path!r}, which has {lines} lines")
+    return ArgumentError(
+        f"offset {window.offset} is past the end of {path!r}, which has {lines} lines; use a smaller one"
+    )

@@ -65,13 +65,15 @@ class Page(msgspec.Struct, frozen=True):
 def _read_origin(url: str) -> Origin:
     scheme = url.partition("://")[0].lower()
     if scheme not in ("http", "https") or any(char <= " " or char == "\\" for char in url):
-        raise ArgumentError(f"web_fetch: {url[:200]!r} is no web address; write https://host/path")
+        raise ArgumentError(f"web_fetch: {url[:200]!r} is not a web address; use https://host/path")
     try:
         origin, _ = locate(url, Network())
     except ProviderError as failure:
         raise ArgumentError(f"web_fetch: {failure.err.message}") from None
     if origin.userinfo:
-        raise ArgumentError("web_fetch: no name and no password in an address; leave them out")
+        raise ArgumentError(
+            "web_fetch: an address must not contain a user name or a password; leave them out"
+        )
     return msgspec.structs.replace(origin, host=origin.host.lower().rstrip("."))
 
 
@@ -89,7 +91,9 @@ async def fetch(url: str, names: Resolver, most: int) -> Page:
                 raise _refuse(origin.host, [origin.host])
             return msgspec.structs.replace(page, moved=target)
         url = target
-    raise ToolError(ErrorKind.READ_FAILED, f"{url[:200]} redirects more than {_REDIRECTS} times")
+    raise ToolError(
+        ErrorKind.READ_FAILED, f"{url[:200]} redirects more than {_REDIRECTS} times; use another address"
+    )
 
 
 async def _get(url: str, names: Resolver, most: int) -> Page:
@@ -110,7 +114,8 @@ async def _get(url: str, names: Resolver, most: int) -> Page:
             response.headers.get("location", "") if response.status in _MOVED else "",
         )
     except ProviderError as failure:
-        raise ToolError(ErrorKind.NETWORK, failure.err.message) from None
+        why = failure.err.message.rstrip(".")
+        raise ToolError(ErrorKind.NETWORK, f"{why}; try once more, then continue without it") from None
     finally:
         await transport.aclose()
 
@@ -146,10 +151,11 @@ class _Public(HttpTransport):
 
 
 def _refuse(host: str, private: list[str]) -> ToolError:
+    where = f"is at {private[0]}, which is not a public address" if private else "has no address"
     return ToolError(
         ErrorKind.PERMISSION_DENIED,
-        f"{host[:200]!r} is {private[0] if private else 'nowhere'}: web_fetch connects to public "
-        "addresses only; use bash for a server of your own, which asks for what it needs",
+        f"{host[:200]!r} {where}, and web_fetch connects to public addresses only; "
+        "for a local server use `bash`, which asks for the network if it needs to",
         {"host": host[:200], "addresses": private},
     )
 

@@ -41,7 +41,7 @@ class Checkout(msgspec.Struct, frozen=True):
     def describe(self) -> str:
         """Says it in words; what is not known is left out."""
         if not self.branch:
-            return "a repository that can't be read"
+            return "a repository that cannot be read"
         state = {True: ", with uncommitted changes", False: ", clean", None: ""}[self.dirty]
         return f"{self.branch}{state}"
 

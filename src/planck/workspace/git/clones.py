@@ -211,11 +211,13 @@ class Clone:
             why = hide_password(f"of {self._repo} failed: {_last_line(done) or done.exit_code}")
             raise CloneError(
                 ErrorKind.COMMAND_FAILED,
-                f"git {words[0]} {why}; check the address (a redirect is not followed: give the address that "
-                "it leads to), and that this node may reach it",
+                f"git {words[0]} {why}; check the address (redirects are not followed: use the final one) "
+                "and that this node can reach it",
             )
         if done.exit_code is None:
-            raise CloneError(ErrorKind.TIMEOUT, f"git {words[0]} took longer than {_PATIENCE:.0f} s")
+            raise CloneError(
+                ErrorKind.TIMEOUT, f"git {words[0]} took longer than {_PATIENCE:.0f} s; try again"
+            )
         return done
 
     async def _run(
@@ -227,7 +229,7 @@ class Clone:
     ) -> Completed:
         program = system_program("git")
         if program is None:
-            raise CloneError(ErrorKind.NOT_FOUND, "this node has no git; install it")
+            raise CloneError(ErrorKind.NOT_FOUND, "git is not installed on this node; install it")
         verb, *rest = words
         if (end := _SERVED.get(verb)) and self._address.startswith("/"):
             served = shlex.join((program, *_AT_HOME, end, *_STRICT.get(end, ())))

@@ -106,7 +106,7 @@ def read_source(repo: str, ref: str = "") -> Source:
     if found is None or found.scheme not in (*_PORTS, _SCP_LIKE):
         raise _refuse(repo, "give a URL (https, ssh, file), or an absolute path that every node sees")
     if not _HOST.fullmatch(found.host) or (found.user and not _USER.fullmatch(found.user)):
-        raise _refuse(repo, "its host or user has characters that no host or user has")
+        raise _refuse(repo, "its host or user contains characters that are not allowed")
     if not re.fullmatch(r"[0-9]{0,5}", found.port):
         raise _refuse(repo, "its port is not a number")
     return msgspec.structs.replace(found, path=_normalise(found, repo))
@@ -117,11 +117,11 @@ def read_path(repo: str) -> str:
     if repo[:7].lower() == "file://":
         path = unquote(repo[7:], errors="surrogateescape")
         if not path.startswith("/"):
-            raise _refuse(repo, "a file URL has no host: write file:///PATH")
+            raise _refuse(repo, "a file URL has no host: use file:///PATH")
     else:
         path = repo if repo.startswith("/") else ""
     if "\0" in path or "\n" in path:
-        raise _refuse(repo, "a path has no line breaks")
+        raise _refuse(repo, "a path cannot contain line breaks")
     return path
 
 
@@ -175,7 +175,7 @@ def check_git_folder(folder: str) -> str:
     """
     if os.path.lexists(os.path.join(folder, "objects", "info", "alternates")):
         return (
-            "it borrows objects of another repository. Run `git repack -a -d` in it and delete "
+            "it borrows objects from another repository. Run `git repack -a -d` in it and delete "
             "objects/info/alternates, or clone it again without --shared and --reference"
         )
     left, count = [folder], 0
@@ -185,14 +185,14 @@ def check_git_folder(folder: str) -> str:
                 for entry in entries:
                     count += 1
                     if entry.is_symlink():
-                        return f"{entry.path!r} is a link. Replace it by what it leads to, or clone it again"
+                        return f"{entry.path!r} is a link. Replace it with its target, or clone it again"
                     top = entry.path == os.path.join(folder, entry.name)
                     if top and entry.name in (".git", "..git"):
                         return f"{entry.path!r} is in its git folder. Delete it"
                     if entry.is_dir(follow_symlinks=False) and not (top and entry.name in _UNREAD):
                         left.append(entry.path)
         except OSError as failure:
-            return f"it can't be read: {failure}. Fix its permissions"
+            return f"it cannot be read: {failure}. Fix its permissions"
         if count > _MAX_FILES:
             return f"its git folder has more than {_MAX_FILES:,} files. Run `git gc` in it"
     return ""
@@ -236,19 +236,19 @@ def _normalise(found: Source, repo: str) -> str:
     plain = found.path if found.scheme == _SCP_LIKE else unquote(found.path, errors="surrogateescape")
     unclear = re.search(r"[?#]", found.path) or re.search(r"\\|%[0-9A-Fa-f]{2}", plain)
     if unclear or not plain.isprintable():
-        raise _refuse(repo, "its path has escapes or characters that servers read in different ways")
+        raise _refuse(repo, "its path contains escapes or characters that servers interpret differently")
     kept: list[str] = []
     for name in plain.split("/"):
         if name == "..":
             if not kept:
-                raise _refuse(repo, "its path leaves the server's folder")
+                raise _refuse(repo, "its path leaves the folder of the server")
             kept.pop()
         elif name.startswith(".."):
-            raise _refuse(repo, "its path has a name that begins with two dots")
+            raise _refuse(repo, "a name in its path begins with two dots")
         elif name not in ("", "."):
             kept.append(name)
     if not kept:
-        raise _refuse(repo, "its path names nothing")
+        raise _refuse(repo, "its path is empty")
     return ("/" if plain.startswith("/") else "") + "/".join(kept)
 
 

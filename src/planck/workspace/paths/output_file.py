@@ -36,9 +36,9 @@ class OutputFile:
             )
             self._held = self._hold(self._place if through else os.path.dirname(self._place), not through)
         except (OSError, ValueError) as problem:
-            why = problem.strerror if isinstance(problem, OSError) else "its name can't be used"
+            why = problem.strerror if isinstance(problem, OSError) else "its name cannot be used"
             raise WorkspaceError(
-                ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {why}. Name a file"
+                ErrorKind.WRITE_FAILED, f"{self.path!r} cannot be written: {why}. Name a file"
             ) from None
         if not through:
             folder, name = os.path.split(self._place)
@@ -56,12 +56,12 @@ class OutputFile:
             fd = os.open(place, _HOLD)
             if self._found and not os.path.samestat(os.fstat(fd), self._found):
                 os.close(fd)
-                raise OSError(errno.EAGAIN, "it was replaced meanwhile")
+                raise OSError(errno.EAGAIN, "it was replaced in the meantime")
             return fd
         fd = os.open(place, _HOLD | os.O_DIRECTORY)
         if not os.access(place, os.W_OK) or locate_open(fd, place) != place:
             os.close(fd)
-            raise OSError(errno.EACCES, "its folder can't be written")
+            raise OSError(errno.EACCES, "its folder cannot be written")
         return fd
 
     def check(self, root: Root) -> None:
@@ -74,8 +74,8 @@ class OutputFile:
         if links and not inside:
             raise WorkspaceError(
                 ErrorKind.OUTSIDE_WORKSPACE,
-                f"{self.path!r} leads to {self._place!r} by the link {links[0]!r}, which agents can change. "
-                "Name the file itself",
+                f"{self.path!r} leads to {self._place!r} through the link {links[0]!r}, which agents can "
+                "change. Name the file itself",
             )
         if inside and self._slot:
             with root.writing(self._place, create=False):
@@ -93,7 +93,7 @@ class OutputFile:
     def create(self, content: bytes) -> None:
         """Writes a new file; raises where there is one."""
         if self._slot is None or self.exists:
-            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} exists. Name another file")
+            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} already exists. Name another file")
         self._require_folder()
         self._slot.replace(content, None)
 
@@ -118,14 +118,14 @@ class OutputFile:
             fd = os.open(way, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
             with os.fdopen(fd, "wb") as file:
                 if not os.path.samestat(os.fstat(fd), os.fstat(self._held)):
-                    raise OSError(errno.EXDEV, "it was replaced meanwhile")
+                    raise OSError(errno.EXDEV, "it was replaced in the meantime")
                 if stat.S_ISREG(os.fstat(fd).st_mode):
                     os.ftruncate(fd, 0)
                 file.write(content)
         except OSError as problem:
             raise WorkspaceError(
                 ErrorKind.WRITE_FAILED,
-                f"{self.path!r} can't be written: {problem.strerror}. Name another file",
+                f"{self.path!r} cannot be written: {problem.strerror}. Name another file",
             ) from None
 
 

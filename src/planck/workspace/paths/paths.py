@@ -21,6 +21,7 @@ from pathlib import Path
 from planck.own_code import is_early, list_early, list_own, list_sites
 from planck.own_code import is_inside as is_inside
 from planck.records.authority import PROTECTED, Confinement, Mode
+from planck.records.nearest import nearest
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.paths.beneath import (
     FOLDER,
@@ -35,6 +36,10 @@ from planck.workspace.paths.beneath import (
     read_up_to,
     unescape,
 )
+
+_LEAVE = "leave it, and say what to change there"
+_MAX_SIMILAR = 1_000
+"""Names of a folder that are compared with one that is not there."""
 
 
 class WorkspaceError(PlanckError):
@@ -168,7 +173,9 @@ class Root:
             relative = find_spelling(root, self.relative(path))
             parent, name = os.path.split(relative.rstrip("/"))
             if name in ("", ".", "..") or relative.endswith("/"):
-                raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
+                raise WorkspaceError(
+                    ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file; add the name of a file"
+                )
             self._refuse_protected(relative, path)
             place = os.path.normpath(self.path / relative)
             self._require_writable(os.path.dirname(place), path)  # before a folder is made
@@ -226,15 +233,21 @@ class Root:
     def relative(self, path: str) -> str:
         """The path as text relative to the root; touches no file."""
         if "\0" in path:
-            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"a path can't hold a NUL character: {path!r}")
+            raise WorkspaceError(
+                ErrorKind.INVALID_ARGS, f"a path cannot contain a NUL character: {path!r}; remove it"
+            )
         try:
             size = len(os.fsencode(path))
         except UnicodeEncodeError:
-            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
+            raise WorkspaceError(
+                ErrorKind.INVALID_ARGS, f"{path!r} is not a valid path; use plain characters"
+            ) from None
         if size > 4095:
-            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
+            raise WorkspaceError(
+                ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…; use a shorter one"
+            )
         if _names_home(path):
-            raise self._outside_error(path, "no home is ever expanded")
+            raise self._outside_error(path, "~ and $HOME are not expanded")
         if path.startswith("/"):
             inside = self._below_root(path)
             if inside is None:
@@ -261,7 +274,8 @@ class Root:
             if problem.errno in (errno.ELOOP, errno.EXDEV):  # the path was canonical, and has a link now
                 raise self._replaced_error() from None
             raise WorkspaceError(
-                ErrorKind.READ_FAILED, f"the workspace {str(self.path)!r} can't be opened: {problem.strerror}"
+                ErrorKind.READ_FAILED,
+                f"the workspace {str(self.path)!r} cannot be opened: {problem.strerror}; check that folder",
             ) from None
         try:
             if not self._identity.matches(os.fstat(fd)):
@@ -317,7 +331,7 @@ class Root:
         if self._protected and (name := protected_name(relative)):
             raise WorkspaceError(
                 ErrorKind.PROTECTED_PATH,
-                f"{path!r} is under {name!r}, which only the user changes (permission mode `full`)",
+                f"{path!r} is under {name!r}, which only the user may change; {_LEAVE}",
                 {"protected": name},
             )
 
@@ -326,7 +340,7 @@ class Root:
         if self._protected and is_inside(place, (*list_own(roots), *list_sites(roots))):
             raise WorkspaceError(
                 ErrorKind.PROTECTED_PATH,
-                f"{path!r} is part of the Planck that is running, which only the user changes (mode `full`)",
+                f"{path!r} is part of the running Planck, which only the user may change; {_LEAVE}",
                 {"protected": path},
             )
         for folder, modules in list_early(roots).items() if self._protected else ():
@@ -335,8 +349,8 @@ class Root:
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise WorkspaceError(
                     ErrorKind.PROTECTED_PATH,
-                    f"{path!r} would be run when Planck is started the next time; only the user makes it "
-                    "(mode `full`, or start Planck as `planck` without PYTHONPATH)",
+                    f"{path!r} would run the next time Planck starts, unless it starts as `planck` without "
+                    f"PYTHONPATH, so only the user may create it; {_LEAVE}",
                     {"protected": path},
                 )
 
@@ -346,7 +360,7 @@ class Root:
         if self._protected and is_obeyed(place, str(self.path)):
             raise WorkspaceError(
                 ErrorKind.PROTECTED_PATH,
-                f"{path!r} is run or obeyed by the user's git, which only the user changes (mode `full`)",
+                f"{path!r} is run or read by the user's git, so only the user may change it; {_LEAVE}",
                 {"protected": path},
             )
 
@@ -354,7 +368,7 @@ class Root:
         if self._masked and self._hides(f"{self.place(fd, path)}/{name}".rstrip("/")):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
-                f"{path!r} holds secrets; only the user looks at it (mode `full`)",
+                f"{path!r} contains secrets that only the user may see; continue without it, and report that",
             )
 
     def _hides(self, place: str) -> bool:
@@ -362,9 +376,10 @@ class Root:
 
     def _require_writable(self, folder: str, path: str) -> None:
         if self._writable is not None and not is_inside(folder, self._writable):
+            places = ", ".join(map(repr, self._writable))
+            way_out = f"write only below {places}" if places else "put the change into your answer instead"
             raise WorkspaceError(
-                ErrorKind.PERMISSION_DENIED,
-                f"{path!r} may be read but not written; writable: {list(self._writable)}",
+                ErrorKind.PERMISSION_DENIED, f"{path!r} can be read but not written; {way_out}"
             )
 
     def _replaced_error(self) -> WorkspaceError:
@@ -386,10 +401,33 @@ class Root:
         if problem.errno == errno.ELOOP:
             return self._outside_error(path, "its links form a loop or leave the workspace")
         if problem.errno == errno.ENOENT:
-            return WorkspaceError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; look with list_dir or glob")
+            return WorkspaceError(
+                ErrorKind.NOT_FOUND, f"{path!r} does not exist{self._find_similar(root, relative)}"
+            )
         if problem.errno == errno.ENOTDIR:
-            return WorkspaceError(kind, f"{relative!r} is no folder; list_dir shows what there is")
-        return WorkspaceError(kind, f"{path!r} can't be opened: {problem.strerror}")
+            return WorkspaceError(kind, f"{relative!r} is not a folder; use `list_dir` above it")
+        return WorkspaceError(
+            kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report it"
+        )
+
+    def _find_similar(self, root: int, relative: str) -> str:
+        """Returns the way out where a file does not exist; names nothing that is hidden."""
+        folder, name = os.path.split(relative)
+        try:
+            fd = open_beneath(root, folder or ".", FOLDER)
+        except OSError:
+            return "; look with `glob`"
+        try:
+            return self.suggest(fd, folder, name)
+        finally:
+            os.close(fd)
+
+    def suggest(self, fd: int, folder: str, name: str) -> str:
+        """`; did you mean …?` with names of that folder, else where to look."""
+        place = self.place(fd, folder or ".")
+        names = (found for found in os.listdir(fd)[:_MAX_SIMILAR] if not self._hides(f"{place}/{found}"))
+        similar = [repr(os.path.join(folder, escape(found))) for found in nearest(name, names, count=3)]
+        return f"; did you mean {' or '.join(similar)}?" if similar else "; look with `glob`"
 
 
 class Slot:
@@ -414,6 +452,10 @@ class Slot:
         """Where it really is, from the root on, escaped: a log can hold it, and `writing` takes it back."""
         return escape(self.place if self.whole else os.path.relpath(self.place, self._root.path))
 
+    def suggest(self) -> str:
+        """As `Root.suggest`, where nothing has this name."""
+        return self._root.suggest(self._folder, os.path.dirname(self.path), self._name)
+
     def read(self, limit: int) -> tuple[bytes, int] | None:
         """Content and mode of the regular file there, or None where there is none."""
         try:
@@ -429,7 +471,7 @@ class Slot:
             if found.st_size > limit:
                 raise WorkspaceError(
                     ErrorKind.LIMIT_EXCEEDED,
-                    f"{self.path!r} has {found.st_size} bytes, at most {limit} can be edited here; use bash",
+                    f"{self.path!r} has {found.st_size} bytes, and the limit here is {limit}; use `bash`",
                 )
             self._found = _signature(found)
             return read_up_to(fd, limit), stat.S_IMODE(found.st_mode)
@@ -494,7 +536,8 @@ class Slot:
 
     def _conflict_error(self) -> WorkspaceError:
         return WorkspaceError(
-            ErrorKind.EDIT_CONFLICT, f"{self.path!r} was changed by another program meanwhile; read it again"
+            ErrorKind.EDIT_CONFLICT,
+            f"{self.path!r} was changed by another program in the meantime; read it again",
         )
 
     def _stage(self, content: bytes, mode: int | None) -> str:
@@ -537,9 +580,11 @@ class Slot:
             kind = ErrorKind.OUTSIDE_WORKSPACE if outside else ErrorKind.WRITE_FAILED
             return WorkspaceError(kind, f"{self.path!r} is a link to {target!r}; write to the file itself")
         if problem.errno in (errno.ENXIO, errno.EISDIR, errno.ENODEV):
-            return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file")
-        why = f"{self.path!r} can't be written: {problem.strerror}"
-        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; check who may write there, and the disk")
+            return WorkspaceError(
+                ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file; use another path"
+            )
+        why = f"{self.path!r} cannot be written: {problem.strerror}"
+        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another place, or report it")
 
 
 def has_entry(path: str) -> bool:
@@ -587,7 +632,8 @@ _REPLACING = threading.Lock()
 def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        what = "a folder; list_dir shows it" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        folder = stat.S_ISDIR(found.st_mode)
+        what = "a folder; use `list_dir`" if folder else "not a regular file; use another path"
         raise WorkspaceError(kind, f"{path!r} is {what}")
     return found
 

@@ -16,7 +16,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if found.st_size > limit:
-            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, at most {limit} are read")
+            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, and at most {limit} are read")
         # Not before the check: `fdopen` refuses a folder and leaves its descriptor open.
         with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read(limit)
@@ -34,14 +34,14 @@ def open_within(path: str | os.PathLike[str], place: str | os.PathLike[str]) -> 
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:  # what is elsewhere is told nothing of, not even that it is missing
         if place != "/" and not f"{os.path.realpath(path)}/".startswith(f"{real.rstrip('/')}/"):
-            raise OSError(errno.EXDEV, f"it leads out of {real!r}") from None
+            raise OSError(errno.EXDEV, f"it leads outside {real!r}") from None
         raise
     if place == "/":
         return fd
     try:
         if f"{locate_open(fd, path)}/".startswith(f"{real.rstrip('/')}/"):
             return fd
-        raise OSError(errno.EXDEV, f"it leads out of {real!r}")
+        raise OSError(errno.EXDEV, f"it leads outside {real!r}")
     except BaseException:
         os.close(fd)
         raise
@@ -54,5 +54,5 @@ def locate_open(fd: int, path: str | os.PathLike[str]) -> str:
     except OSError:
         real = os.path.realpath(path)
         if not os.path.samestat(os.lstat(real), os.fstat(fd)):
-            raise OSError(errno.EXDEV, "it was exchanged meanwhile") from None
+            raise OSError(errno.EXDEV, "it was replaced in the meantime") from None
         return real

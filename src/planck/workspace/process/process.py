@@ -100,7 +100,8 @@ async def run(
             return done
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
-        f"the sandbox could not be set up: {done.output.strip()}; nothing ran, see `planck doctor`",
+        f"the sandbox could not be set up: {done.output.strip()}; nothing was run. "
+        "Use tools that run no command, and report this (`planck doctor` explains it)",
     )
 
 
@@ -121,7 +122,7 @@ def start(
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
-                ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
+                ErrorKind.INVALID_ARGS, f"a NUL character cannot be passed to a program; remove it: {word!r}"
             )
     wrapped = _wrap_for(command, looks)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()

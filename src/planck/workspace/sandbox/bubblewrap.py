@@ -47,7 +47,7 @@ class Bubblewrap:
             machine = os.uname().machine
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"bubblewrap is not prepared for {machine}: no system call list",
+                f"bubblewrap is not supported on {machine}: no system call list",
             )
         self._program = program
         self._calls = calls

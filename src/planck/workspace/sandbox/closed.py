@@ -31,13 +31,13 @@ def find_closed(root: str, homes: Iterable[str] = ()) -> str:
 def find_held_home(root: str, homes: Iterable[str]) -> str:
     """A root that holds a home can't be writable: its rc files, or our own keys and rules, act outside."""
     held = next((home for home in homes if is_inside(home, (root,))), "")
-    return f"{root!r} holds {held!r}; work in a folder of the project" if held else ""
+    return f"{root!r} contains {held!r}; work in a folder of the project" if held else ""
 
 
 def find_unsound(root: str, program: str | None) -> str:
     """Looks at the place alone; `program` is what confines commands."""
     if root == "/" or root != os.path.realpath(root):
-        return f"{root!r} can't be a writable root; choose a folder of your own"
+        return f"{root!r} cannot be a writable root; choose a folder of your own"
     own = list_own((root,))
     if root in own:
         return tell_own(root)

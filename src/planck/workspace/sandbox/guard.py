@@ -73,7 +73,7 @@ class ProtectedMounts:
                 elif os.path.lexists(f"{path}/HEAD"):  # a bare repository, whatever its name is
                     self._protect_named_by(path, path)
         else:
-            raise _protection_error(path, "it is no file and no folder")
+            raise _protection_error(path, "it is neither a file nor a folder")
 
     def protect_nested(self, path: str) -> None:
         """What can't be protected by itself, a link, is by closing the folder that holds it."""
@@ -204,7 +204,7 @@ class ProtectedMounts:
         return (
             f'n=0; while read -r _ _ _ r p _; do case "$p $r" in {wanted}) n=$((n+1));; esac; '
             f"done </proc/self/mountinfo; [ $n -eq {len(self._pinned)} ] || "
-            "{ echo 'a folder was exchanged while the sandbox was set up' >&2; exit 125; }; "
+            "{ echo 'a folder was replaced while the sandbox was being set up' >&2; exit 125; }; "
         )
 
     def note(self) -> str:
@@ -212,7 +212,9 @@ class ProtectedMounts:
         if not self._too_full:
             return ""
         names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
-        return f"[sandbox: {names} can't be written here: too many folders to look for repositories in]"
+        return (
+            f"[sandbox: {names} cannot be written here: it has too many folders to search for repositories]"
+        )
 
     def _protect_named_by(self, git: str, worktree: str) -> None:
         for place in places_of(git, worktree, self._roots):
@@ -296,5 +298,5 @@ def _escape(path: str) -> str:
 def _protection_error(path: str, why: str) -> SandboxError:
     return SandboxError(
         ErrorKind.SANDBOX_UNAVAILABLE,
-        f"{path!r} can't be protected: {why}; put the real one there, or work in another folder",
+        f"{path!r} cannot be protected: {why}; put a real file or folder there, or work in another folder",
     )

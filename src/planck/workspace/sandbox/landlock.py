@@ -33,11 +33,11 @@ class Landlock:
     def __init__(self) -> None:
         calls = landlock_filter()
         if calls is None:
-            raise _unavailable(f"Landlock is not prepared for {platform.machine()}")
+            raise _unavailable(f"Landlock is not supported on {platform.machine()}")
         self._calls = calls
         self._pipes = Pipes()
         if containment() is not Containment.PID_NAMESPACE:
-            raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
+            raise _unavailable("Landlock also needs a PID namespace, and none is available here")
 
     def takes_long(self, confinement: Confinement) -> bool:
         return False
@@ -47,11 +47,11 @@ class Landlock:
 
     def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         if confinement.writable:
-            raise _unavailable("Landlock can't protect .git and .planck in a folder that may be written")
+            raise _unavailable("Landlock cannot protect .git and .planck in a writable folder")
         if confinement.network:
-            raise _unavailable("Landlock is used without network only")
+            raise _unavailable("Landlock is used only without network access")
         if confinement.seen:
-            raise _unavailable("Landlock is used for commands only; install bubblewrap")
+            raise _unavailable("Landlock is used only for commands; install bubblewrap")
         private = tempfile.mkdtemp(prefix="planck-private-")
         starts = (*confinement.roots, *map(os.path.dirname, confinement.roots), os.path.expanduser("~"))
         masked = (*confinement.masked, *self._pipes.look(starts))

@@ -71,7 +71,7 @@ def is_replaceable(path: str, roots: Sequence[str]) -> bool:
 def tell_confined(what: str, replaceable: str) -> str:
     return (
         f"{what} runs in the sandbox: an agent could replace {replaceable!r}; "
-        "keep it outside the workspace, or below .planck, to run it with your rights"
+        "keep it outside the workspace, or below .planck, to run it with your permissions"
     )
 
 
@@ -205,7 +205,7 @@ class _Look:
             return f"{name} in {self._cwd}"
         scripts = [word for word in arguments if not word.startswith("-")]
         if not scripts or scripts[0] == "/dev/stdin":
-            return f"what {name} is given to read"
+            return f"the standard input of {name}"
         if re.search(r"[$*?{]", scripts[0]) and not _HAS_TEXT.search(" ".join(arguments)):
             return scripts[0]
         for word in arguments:

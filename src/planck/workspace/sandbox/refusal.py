@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from planck.own_code import list_own
 from planck.records.authority import PROTECTED, Confinement, Mode
@@ -35,8 +36,14 @@ _BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
 _SHELL = r"^\S*sh: (?:line )?\d+: "
 """How a shell begins what it says: with its own name, which is not the path that it speaks of."""
 _MAX_NAME = 80
-OWN = "is part of the running Planck, which agents can't change"
-"""No question to the user would open it."""
+_NEEDS_NETWORK = r"(?:^|[;&|(\n])\s*(?:sudo\s+)?(?:curl|wget|pip3?|npm|ssh|git\s+(?:fetch|pull|push|clone))\b"
+"""Commands that may fail without a word where there is no network, as `curl -s` does."""
+
+
+class Refusal(NamedTuple):
+    text: str
+    final: bool = False
+    """No question to the user would change it."""
 
 
 def find_refusal(output: str) -> str:
@@ -45,15 +52,24 @@ def find_refusal(output: str) -> str:
     return fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
 
 
-def explain_refusal(output: str, rights: Confinement | None) -> str:
-    """What of the sandbox plausibly made a command fail; empty: nothing did."""
+def explain_refusal(output: str, rights: Confinement | None, command: str = "") -> Refusal | None:
+    """What of the sandbox plausibly made a command fail; None: nothing did."""
     if rights is None or rights.mode is Mode.FULL:
-        return ""
+        return None
     if line := _last(_READ_ONLY, output):
-        return _explain_read_only(line, rights)
+        if not _find_protected(line, rights.roots) and (found := _find_own(line, rights.roots)):
+            return Refusal(f"{found} is part of the running Planck, which agents cannot change", final=True)
+        return Refusal(_explain_read_only(line, rights))
+    if not output.strip() and not rights.network and re.search(_NEEDS_NETWORK, command):
+        return Refusal("there is no network here")
+    text = _explain_other(output, rights)
+    return Refusal(text) if text else None
+
+
+def _explain_other(output: str, rights: Confinement) -> str:
     if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
         if re.search(_SOCKET, line, re.IGNORECASE):
-            return "sockets of other programs can't be reached here"
+            return "sockets of other programs cannot be reached here"
         return "there is no network here"
     for line in _matching(rf"{_DENIED}|{_TAKEN}", output):
         if found := _find_protected(line, rights.roots):
@@ -71,19 +87,17 @@ def explain_refusal(output: str, rights: Confinement | None) -> str:
 def _explain_read_only(line: str, rights: Confinement) -> str:
     if found := _find_protected(line, rights.roots):
         return f"{found} is read-only here"
-    if found := _find_own(line, rights.roots):
-        return f"{found} {OWN}"
     if not rights.writable:
         return "nothing can be written here"
     if bound := [place for place in rights.writable if place not in rights.roots]:
         names = (_name(os.path.relpath(place, rights.roots[0])) for place in bound)
         return f"only {', '.join(names)} can be written here"
     if place := _find_outside(line, rights.roots):
-        return f"{place} is outside the workspace, which alone can be written here"
+        return f"{place} is outside the workspace, and only the workspace can be written here"
     for path in _paths(line):
         if os.path.isabs(path) or "/" in path or "." in path:
             return f"{_name(path)} is read-only here"
-    return f"only the workspace can be written here, without {', '.join(PROTECTED)}"
+    return f"only the workspace can be written here, except {', '.join(PROTECTED)}"
 
 
 def _find_protected(line: str, roots: tuple[str, ...]) -> str:
@@ -130,7 +144,7 @@ def _find_hidden(line: str, rights: Confinement) -> str:
         except OSError:
             continue
         if stat.S_ISSOCK(found.st_mode):
-            return "sockets of other programs can't be reached here"
+            return "sockets of other programs cannot be reached here"
         top = next(folder for folder in PRIVATE if is_inside(real, (folder,)))
         return f"{top} is a private, empty folder here"
     return ""

@@ -39,7 +39,7 @@ def put_away(folder: str, roots: Sequence[str], is_meant: Callable[[int, str], b
         for name in os.listdir(held):
             if is_meant(held, name) and not _take(held, name, ending):
                 place = f"{os.readlink(f'/proc/self/fd/{held}')}/{name}"
-                log.error("can't be renamed or deleted after the command that made it: %r", place)
+                log.error("cannot rename or delete a file that a command created: %r", place)
                 left.add(place)
     finally:
         os.close(held)
@@ -51,9 +51,9 @@ def refuse_remains() -> None:
     if left:
         raise SandboxError(
             ErrorKind.SANDBOX_UNAVAILABLE,
-            f"A command made {min(left)!r}, which would run with your permissions, and Planck can't rename "
-            "or delete it. No command is started while it is there. Delete it, and do not start Planck, "
-            "Python or git there before",
+            f"A command created {min(left)!r}, which would run with your permissions, and Planck cannot "
+            "rename or delete it. No command is started while it exists. Delete it before you start Planck, "
+            "Python or git there",
         )
 
 

@@ -81,7 +81,9 @@ def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
     found = find()
     if found.sandbox is None:
         raise SandboxError(
-            ErrorKind.SANDBOX_UNAVAILABLE, f"no sandbox works here: {'; '.join(found.problems)}"
+            ErrorKind.SANDBOX_UNAVAILABLE,
+            f"no sandbox works here: {'; '.join(found.problems)}. "
+            "Use tools that run no command, and report what you could not run",
         )
     return found.sandbox.wrap(confinement, looks)
 
@@ -100,7 +102,7 @@ def name_installed() -> str:
 def find() -> Backend:
     """The best backend that really confines, tried once per process (about 20 ms)."""
     if not sys.platform.startswith("linux"):
-        return Backend(None, (f"there is no backend for {sys.platform} yet",))
+        return Backend(None, (f"there is no sandbox for {sys.platform} yet",))
     from planck.workspace.sandbox.bubblewrap import Bubblewrap
     from planck.workspace.sandbox.landlock import Landlock
 
@@ -139,7 +141,7 @@ def probe(sandbox: Sandbox) -> str:
         said = _try(sandbox, rights, f'{script}\n: > "$TMPDIR/x" && echo done; : > {inside}/ok')
         said = said.partition("done\n")[0] + "done" if "done\n" in said else said
         if said != "done" or (inside / "ok").exists() is not sandbox.writes:
-            return f"{sandbox.level} does not confine here: {said.strip() or 'nothing ran'}"
+            return f"{sandbox.level} does not confine commands here: {said.strip() or 'nothing ran'}"
     return ""
 
 
