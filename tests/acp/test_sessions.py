@@ -254,7 +254,8 @@ async def test_somebody_who_speaks_something_else_is_told_so_and_left(tmp_path: 
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     done = await bench.run("acp", stdin=b"GET / HTTP/1.1\n" * 30)
     assert done.code == 1
-    assert done.err.startswith("planck: peer_protocol: ")
+    assert done.err.startswith("error: The client does not use ACP: ")
+    assert done.err.endswith(" [peer_protocol]\n")
     assert [message["error"]["code"] for message in done.lines] == [-32700] * 20
 
 

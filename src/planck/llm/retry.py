@@ -95,7 +95,7 @@ class Retrying:
                 if ticket:
                     ticket.finish()
             if shown:
-                yield _status("discarded", f"the partial answer: {failure.err.message}")
+                yield _status("discarded", f"partial answer discarded: {failure.err.message}")
             if UNREAD_CALL in failure.err.details and request.tools:
                 self._unread += 1
                 if self._unread >= _UNREAD:
@@ -104,11 +104,11 @@ class Retrying:
                     continue
             if pause is not None:
                 attempt, waited = attempt - 1, waited + pause
-                yield _status(WAITING, f"{pause:.0f} s, as limits.wait_s allows: {failure.err}")
+                yield _status(WAITING, f"waiting {pause:.0f} s, as limits.wait_s allows: {failure.err}")
                 await asyncio.sleep(pause)
                 continue
             seconds = self._wait(attempt, failure)
-            which = f"in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
+            which = f"retrying in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
             yield _status(RETRYING, f"{which}: {failure.err}")
             await asyncio.sleep(seconds)
 

@@ -264,7 +264,7 @@ async def test_a_resumed_session_shows_how_its_last_turn_ended(tmp_path: Path) -
         assert (await bench.run("run", "hello there", "--name", "past")).code == 1
         run = await talk(bench, "-r", "past")
         at = await run.until("hello there")
-        at = await run.until("'local' answered 400: this model is broken", at)
+        at = await run.until("'local' returned HTTP 400: this model is broken", at)
         at = await run.until("failed", at)
         run.type("/transcript\r")
         at = await run.until("Transcript of past", at)
