@@ -132,7 +132,7 @@ async def test_trust_is_typed_too(tmp_path: Path) -> None:
     (tool / "TOOL.json").write_text(
         json.dumps({"name": "x", "description": "x", "command": "true", "parameters": parameters})
     )
-    for typed, said in (("\x1b[200~yes\x1b[201~\n", "not trusted"), ("yes\n", "trusted, until")):
+    for typed, said in (("\x1b[200~yes\x1b[201~\n", "Not trusted."), ("yes\n", "Trusted, until")):
         run_ = await on_terminal("permissions", "trust", home=bench.home, work=bench.work)
         at = await run_.until("Trust this folder? Type yes: ")
         run_.type(typed)
