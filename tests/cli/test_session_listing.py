@@ -211,7 +211,7 @@ def test_show_tells_who_said_what_and_each_call_in_a_line(place: Place, command:
     assert re.search(r"\norchestrator  #\d+ .*\n  · list_dir \.: ok \(.*\)\n  xxx", out)
     assert "… (3000 more characters)" in out
     code, out, _ = command("show", "calm-fox", "--cost")
-    assert [line.split()[0] for line in out.splitlines()] == ["agent", "orchestrator", "all"]
+    assert [line.split()[0] for line in out.splitlines()] == ["agent", "orchestrator", "total"]
     assert out.splitlines()[1].split()[1:3] == ["double/m", "2"]
 
 
@@ -307,7 +307,7 @@ def test_a_run_without_a_prompt_needs_something_interrupted(
             assert main(["run", *args]) == 2
             assert 'Pass a prompt: `planck run -r calm-fox "..."`.' in capsys.readouterr().err
         assert main(["run", "go", "-r"]) == 2
-        assert "`planck sessions list` shows them" in capsys.readouterr().err
+        assert '"planck sessions list" lists them.' in capsys.readouterr().err
 
 
 async def test_continue_takes_the_session_that_was_used_last_not_the_youngest(tmp_path: Path) -> None:

@@ -563,7 +563,7 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         at = await run.until("Keys (/help lists the commands)")
         shown = await run.until("Esc close", at)
         assert "…" not in run.text[at:shown]
-        assert "Complete while" in run.text[at:shown]
+        assert "Complete, or queue" in run.text[at:shown]
         assert "Ctrl+J, Alt+Enter" in run.text[at:shown]
         run.type("\x1b")
         await run.until("\x1b[?1049l", at)

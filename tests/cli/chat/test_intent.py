@@ -58,7 +58,8 @@ def test_what_is_meant(line: str, intent: Intent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "meant"), [("/comapct", "/compact"), ("/hlep me", "/help"), ("/reviw x", "/review")]
+    ("line", "meant"),
+    [("/comapct", "/compact"), ("/hlep me", "/help"), ("/reviw x", "/review"), ("/foo", "/fork")],
 )
 def test_a_typo_is_told_with_what_was_meant_and_never_said(line: str, meant: str) -> None:
     mistake = read(line)

@@ -51,8 +51,8 @@ def list_help(talk: "Talk") -> list[Line]:
         make_line(f"  {word:<{wide}} {meaning}")
         for word, meaning in (
             ("@NAME …", "Send to one member of the team"),
-            ("@FILE", "Attach a text file or an image (an image path works too)"),
-            ("!COMMAND", "Run it in your shell; the output goes with your next message"),
+            ("@FILE", "Attach a file or image; an image path works too"),
+            ("!COMMAND", "Run it in your shell and show agents the output"),
             (" /…", "Start with a space to send the line as text"),
         )
     ]
@@ -67,7 +67,7 @@ def _describe(command: Command, wide: int) -> str:
 
 async def run_team(talk: "Talk", rest: str) -> None:
     if talk.frontend.live:
-        await talk.frontend.page("team", lambda: draw_team(talk))
+        await talk.frontend.page("Team", lambda: draw_team(talk))
     else:
         say_rows(talk.frontend, [as_text(line) for line in draw_team(talk)])
 

@@ -298,8 +298,8 @@ class Conversation:
             table.setdefault(action, []).append(spell_key(key))
         rows = [(", ".join(table.get(action, ["not set"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [
-            ("y s a n", "In an approval: allow once, for this session, always; deny"),
-            ("e o w", "In an approval: deny with a reason, show all, use a wider rule"),
+            ("y s a n", "Approval: allow once, for this session, always; deny"),
+            ("e o w", "Approval: deny with a reason, show all, widen the rule"),
         ]
         lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
         await self.page("Keys (/help lists the commands)", lambda: [*wrap_columns(lines, self.width)])

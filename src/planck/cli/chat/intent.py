@@ -49,10 +49,10 @@ def read_intent(
             return Intent("mistake", f"Write a message after @{found[1]}.")
         if found[1] in known:
             return Intent("say", rest, found[1])
-        meant = suggest(found[1], known, "@")
+        meant = nearest(found[1], known)
         if meant and not exists(found[1]):
             unknown = f"No member or file is named {fit_line(found[1], 60)!r}."
-            return Intent("mistake", f"{unknown}{meant} {_AS_TEXT}")
+            return Intent("mistake", f"{unknown} Did you mean @{meant[0]}? {_AS_TEXT}")
     word, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
     if not text.startswith("/") or not (_WORD.match(word) or text == "/"):
         return Intent("say", text)
@@ -74,10 +74,10 @@ def keep_from_shell(line: str) -> str:
 
 
 def _refuse(word: str, known: list[str]) -> str:
-    meant = suggest(word[1:], known, "/") if len(word) > 1 else ""
+    meant = suggest(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
     return f"Unknown command {fit_line(word, 60)}.{meant or ' /help lists the commands.'} {_AS_TEXT}"
 
 
-def suggest(word: str, known: Iterable[str], mark: str = "") -> str:
-    """Returns ` Did you mean /fork?`, with the mark before the nearest known word, or nothing."""
-    return "".join(f" Did you mean {mark}{name}?" for name in nearest(word, known))
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Returns ` Did you mean /fork?`, or nothing."""
+    return "".join(f" Did you mean {name}?" for name in nearest(word, known))

@@ -67,7 +67,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         (
             Command("mode", "[MODE]", "Show or change what agents may do without asking", MODES),
             Command(
-                "plan", "[TASK | accept]", "Make a plan without changing anything, or accept it", ("accept",)
+                "plan", "[TASK | accept]", "Plan without changing anything, or accept a plan", ("accept",)
             ),
             Command("permissions", "", "List the rules in force and where each comes from"),
             Command("model", "[NAME]", "Show or change the model", "model"),
@@ -84,7 +84,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
             Command("agents", "", "Same as /team"),
             Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
             Command("tools", "", "List the tools of the orchestrator"),
-            Command("mcp", "", "Show MCP servers and sidecars: state, tools, prompts"),
+            Command("mcp", "", "Show MCP servers and sidecars with their tools"),
             Command("skills", "", "List the available skills"),
             Command("context", "", "Show what fills the context window"),
             Command("compact", "[FOCUS]", "Shorten the history, optionally with a focus", busy=False),

@@ -5,9 +5,9 @@ from typing import NamedTuple
 ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "submit": (("enter",), "Send; while agents work, steer them at their next step"),
     "newline": (("c-j", "a-enter", "s-enter"), "Insert a new line (also \\ and Enter)"),
-    "queue": (("tab",), "Complete while a list is open; while agents work, queue the message"),
-    "interrupt": (("esc",), "Interrupt the turn; when idle, press twice to rewind to a message"),
-    "clear": (("c-c",), "Clear the input, else interrupt the turn, else press twice to exit"),
+    "queue": (("tab",), "Complete, or queue the message while agents work"),
+    "interrupt": (("esc",), "Interrupt the turn; when idle, press twice to rewind"),
+    "clear": (("c-c",), "Clear the input or interrupt; press twice to exit"),
     "exit": (("c-d",), "Exit if the input is empty"),
     "mode": (("s-tab",), "Switch to the next permission mode"),
     "search": (("c-r",), "Search the input history"),

@@ -44,13 +44,13 @@ def summarise(result: RunResult, status: str = "") -> str:
     spent = (
         f"{format_count(read)} in, {format_count(usage.output_tokens)} out · {format_money(result.cost_usd)}"
     )
-    if not result.steps and (status or result.status) == TurnStatus.INTERRUPTED:
+    how = (status or result.status).replace("_", " ").capitalize()
+    if not result.steps and (status or result.status) != TurnStatus.COMPLETED:
         # A response that was cut off may have cost something.
         spent = f"{spent} · " if read or usage.output_tokens else ""
-        return f"Interrupted before the first response was complete · {spent}{took}"
-    ended = f"{status.replace('_', ' ').capitalize()} · " if status else ""
+        return f"{how} before the first response was complete · {spent}{took}"
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
-    return f"{ended}{steps} · {spent} · {took}"
+    return f"{f'{how} · ' if status else ''}{steps} · {spent} · {took}"
 
 
 def say_evidence(evidence: "Evidence") -> tuple[str, str]:
