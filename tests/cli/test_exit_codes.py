@@ -112,7 +112,9 @@ async def test_5_session_locked(tmp_path: Path) -> None:
         await until(bench.work / "started")
         second = await bench.run("run", "mine?", "-r", "held")
         undo = await bench.run("undo", "-r", "held")
-        copied = await bench.run(*second.err.partition("in a copy: planck ")[2].split())
+        copied = await bench.run(
+            *second.err.partition('or run "planck ')[2].partition('" to continue in a copy')[0].split()
+        )
         first.kill()
         await first.wait()
     assert (second.code, undo.code, copied.code) == (5, 5, 0), copied.err

@@ -120,10 +120,10 @@ async def test_words_without_quotes_are_told_how_to_be_a_task(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("sessions", "shwo", "x"), "there is no 'shwo'; did you mean 'show'? It is one of list, show, "),
+        (("sessions", "shwo", "x"), "there is no 'shwo'. Did you mean 'show'? It is one of list, show, "),
         (("sessions", "xyz", "x"), "there is no 'xyz'; it is one of list, show, "),
-        (("run", "hi", "--permission-mode", "ful"), "--permission-mode takes no 'ful'; did you mean 'full'?"),
-        (("completion", "bsh"), "there is no 'bsh'; did you mean 'bash'?"),
+        (("run", "hi", "--permission-mode", "ful"), "--permission-mode takes no 'ful'. Did you mean 'full'?"),
+        (("completion", "bsh"), "there is no 'bsh'. Did you mean 'bash'?"),
     ],
 )
 async def test_a_word_that_is_none_of_those_there_are_is_told_the_nearest(

@@ -13,13 +13,15 @@ _Most = Annotated[int, Meta(ge=1, le=10**12)]
 
 
 class Allowance(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A budget as people, files and models write it; what it does not name is not limited by it."""
+    """A budget as people, files and models write it. It does not limit what it does not name."""
 
-    usd: Annotated[_Usd | None, Meta(description="US dollars")] = None
-    tokens: Annotated[_Most | None, Meta(description="read and written, cached ones too")] = None
-    ms: Annotated[_Most | None, Meta(description="of work: model calls and tool calls, added up")] = None
-    steps: Annotated[_Most | None, Meta(description="answers of models")] = None
-    calls: Annotated[_Most | None, Meta(description="of tools")] = None
+    usd: Annotated[_Usd | None, Meta(description="Cost in USD")] = None
+    tokens: Annotated[_Most | None, Meta(description="Input and output tokens, cached ones included")] = None
+    ms: Annotated[
+        _Most | None, Meta(description="Milliseconds of work: the sum of all model calls and tool calls")
+    ] = None
+    steps: Annotated[_Most | None, Meta(description="Model calls")] = None
+    calls: Annotated[_Most | None, Meta(description="Tool calls")] = None
 
     def __post_init__(self) -> None:
         if all(value is None for value in msgspec.structs.astuple(self)):

@@ -124,42 +124,46 @@ _Count = Annotated[int, Meta(ge=1)]
 
 
 class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a provider allows; in a pool all nodes together keep to the first two."""
+    """Rate limits of a provider. In a pool, all nodes together keep to `rpm` and `tpm`."""
 
-    rpm: Annotated[_Count | None, Meta(description="requests in a minute")] = None
-    tpm: Annotated[_Count | None, Meta(description="tokens in a minute, read and written")] = None
-    concurrent: Annotated[_Count | None, Meta(description="requests at a time, of one process")] = None
+    rpm: Annotated[_Count | None, Meta(description="Requests per minute")] = None
+    tpm: Annotated[_Count | None, Meta(description="Tokens per minute, input and output")] = None
+    concurrent: Annotated[_Count | None, Meta(description="Concurrent requests of one process")] = None
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What keeps a team within bounds; the user may change it, a model never."""
+    """Limits of a team. The user can change them, a model cannot."""
 
-    live_agents: Annotated[_Count, Meta(description="alive at once in a team, the orchestrator too")] = 8
-    total_agents: Annotated[_Count, Meta(description="ever started in a session")] = 64
-    spawn_depth: Annotated[int, Meta(ge=0, description="how deep agents may spawn agents")] = 1
-    inbox: Annotated[_Count, Meta(description="envelopes that may wait for one agent")] = 100
+    live_agents: Annotated[
+        _Count, Meta(description="Agents alive at the same time in a team, the orchestrator included")
+    ] = 8
+    total_agents: Annotated[_Count, Meta(description="Agents started over the life of a session")] = 64
+    spawn_depth: Annotated[int, Meta(ge=0, description="Levels of agents that spawn other agents")] = 1
+    inbox: Annotated[_Count, Meta(description="Messages queued for one agent")] = 100
     messages: Annotated[
-        _Count, Meta(description="asks and tasks between agents for one message of the user")
+        _Count, Meta(description="Questions and tasks between agents for each message of the user")
     ] = 200
-    calls: Annotated[_Count, Meta(description="in one answer of a model; beyond it none of them runs")] = 128
-    answer_bytes: Annotated[_Count, Meta(description="of one answer of a model; the rest is not read")] = (
-        16 << 20
-    )
-    envelope_bytes: Annotated[_Count, Meta(description="of one message between agents")] = 262_144
-    hops: Annotated[_Count, Meta(description="how often a message may cause another")] = 16
-    steps: Annotated[_Count, Meta(description="model calls in one turn")] = 100
+    calls: Annotated[
+        _Count, Meta(description="Tool calls in one answer of a model; beyond the limit none of them runs")
+    ] = 128
+    answer_bytes: Annotated[
+        _Count, Meta(description="Bytes of one answer of a model; the rest is not read")
+    ] = 16 << 20
+    envelope_bytes: Annotated[_Count, Meta(description="Bytes of one message between agents")] = 262_144
+    hops: Annotated[_Count, Meta(description="Length of a chain of messages that cause one another")] = 16
+    steps: Annotated[_Count, Meta(description="Model calls in one turn")] = 100
     wait_s: Annotated[
         int,
         Meta(
             ge=0,
             le=86_400,
-            description="how long one model call waits, in all, for a provider that says when it takes "
-            "requests again; 0: not at all",
+            description="Total seconds that one model call waits for a provider that says when it accepts "
+            "requests again; 0: do not wait",
         ),
     ] = 0
     providers: Annotated[
         dict[str, ProviderLimits],
-        Meta(description="how often a provider is asked, by its name in `providers`; your own file only"),
+        Meta(description="Rate limits by provider, named as in `providers`; user configuration only"),
     ] = {}
 
 

@@ -198,7 +198,7 @@ async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> N
         (bench.work / "shot.png").write_bytes(PNG)
         run = await talk(bench)
         run.type("what is @shot.png\r")
-        at = await run.until("with the image shot.png")
+        at = await run.until("attached image shot.png")
         at = await run.until("completed", at)
         run.type("and @lost.png\r")
         at = await run.until("no file 'lost.png'", at)
@@ -216,7 +216,7 @@ async def test_a_typo_is_told_a_path_is_said_and_a_shell_s_output_goes_along(tmp
         bench = Bench(tmp_path, server.url)
         run = await talk(bench)
         run.type("/comapct\r")
-        at = await run.until("did you mean '/compact'?")
+        at = await run.until("Did you mean '/compact'?")
         run.type("!echo from-the-shell; exit 3\r")
         at = await run.until("    from-the-shell", at)  # below the command, which stands there before
         run.type("/etc/hosts is odd\r")
@@ -400,7 +400,7 @@ async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
         at = await run.until("lead heard", at)
         assert "will see that at its next step" not in run.text  # nothing of it ran
         run.type("@bulder hello\r")
-        at = await run.until("did you mean 'builder'?", at)
+        at = await run.until("Did you mean 'builder'?", at)
         run.type("/interrupt builder\r")
         at = await run.until("builder was told to stop", at)
         at = await run.until("interrupted · ", at)

@@ -63,7 +63,7 @@ def test_what_is_meant(line: str, intent: Intent) -> None:
 def test_a_typo_is_told_with_what_was_meant_and_never_said(line: str, meant: str) -> None:
     mistake = read(line)
     assert mistake.what == "mistake"
-    assert f"did you mean {meant!r}?" in mistake.text
+    assert f"Did you mean {meant!r}?" in mistake.text
     assert "a blank before it sends it as it is" in mistake.text
 
 
@@ -73,7 +73,7 @@ def test_a_mistyped_member_is_told_unless_it_is_a_file() -> None:
 
     assert read_in({"bulder"}) == Intent("say", "@bulder stop that")
     mistake = read_in(set())
-    assert (mistake.what, "did you mean 'builder'?" in mistake.text) == ("mistake", True)
+    assert (mistake.what, "Did you mean 'builder'?" in mistake.text) == ("mistake", True)
 
 
 @pytest.mark.parametrize("line", ["/", "/xyzzy", "/tmp", "!", "@builder"])

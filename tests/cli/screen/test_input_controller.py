@@ -279,7 +279,7 @@ def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
     assert "esc" not in key_map.keys
     assert key_map.keys["c-t"] == "team"
     assert not key_map.bell
-    assert "did you mean 'search'?" in key_map.problems[0]
+    assert "Did you mean 'search'?" in key_map.problems[0]
     assert [problem.split(";")[0] for problem in key_map.problems] == [
         "keys: 'serch' is no action",
         "keys: 'hyper-q' is no key, so team stays on c-t",
