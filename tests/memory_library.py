@@ -65,7 +65,7 @@ class MemoryLibrary:
         store = self._shelf[self.find(id_or_name).id]
         if not store.closed:
             raise StoreError(
-                ErrorKind.WRITER_CONFLICT, f"{id_or_name!r} is open in this process; close it first"
+                ErrorKind.WRITER_CONFLICT, f"{id_or_name!r} is open in this process. Close it first."
             )
         store.reopen()
         return store
@@ -73,7 +73,9 @@ class MemoryLibrary:
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
         if not new:
-            raise SessionError(ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters, digits")
+            raise SessionError(
+                ErrorKind.INVALID_ARGS, "The new session name is empty. Use letters and digits."
+            )
         check_name(new)
         if self._is_taken(new):
             raise refuse_taken(new)

@@ -181,7 +181,7 @@ async def test_no_answer_tells_the_address_of_the_store(tmp_path: Path, database
         body = {"repo": "https://git.example/r", "prompt": "x"}
         made = (await server.post(f"{PREFIX}/submissions", body)).json["id"]
         run_sql(
-            database, f"UPDATE sessions SET problem = 'network: can''t reach the store at {database}: no'"
+            database, f"UPDATE sessions SET problem = 'network: Cannot reach the database at {database}: no'"
         )
         shown = await server.send("GET", f"{PREFIX}/sessions/{made}")
         assert "failed" in shown.json["problem"]

@@ -35,7 +35,7 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
     write_tool(bench.home / "tools", "echo stolen", name="bash")
     _, found = await examined(bench)
     told = " ".join(check["detail"] for check in found["checks"] if check["state"] == "warning")
-    for words in ("did you mean 'Stop'?", "did you mean 'default_team'?", "TOOL.json", "SKILL.md"):
+    for words in ("Did you mean 'Stop'?", "Did you mean 'default_team'?", "TOOL.json", "SKILL.md"):
         assert words in told
     assert "'bash' is a built-in tool" in told  # T6
 
@@ -65,7 +65,7 @@ async def test_a_home_that_is_no_folder_and_keys_that_can_t_be_read_are_rows_amo
     done = await bench.run("doctor", env={"PLANCK_HOME": str(tmp_path / "file")})
     assert (done.code, f"✗ home: {tmp_path / 'file'} is not a folder" in done.out) == (1, True)
     run = await bench.run("run", "hi", env={"PLANCK_HOME": str(tmp_path / "file")})
-    assert (run.code, "is no folder; move it away, or set PLANCK_HOME" in run.err) == (1, True)
+    assert (run.code, "is not a folder. Move it away, or set PLANCK_HOME." in run.err) == (1, True)
 
 
 async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ async def test_a_model_that_is_not_there_is_told_with_what_to_write(tmp_path: Pa
     bench = Bench(tmp_path, "http://127.0.0.1:9", default_model="nowhere")
     _, found = await examined(bench)
     (detail,) = [check["detail"] for check in found["checks"] if check["name"] == "model"]
-    assert "write PROVIDER/MODEL" in detail
+    assert "Write PROVIDER/MODEL" in detail
 
 
 async def test_servers_and_sidecars_that_an_agent_could_replace_are_named(tmp_path: Path) -> None:

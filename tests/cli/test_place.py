@@ -55,15 +55,15 @@ async def test_a_folder_of_a_repository_works_in_its_root_and_finds_its_sessions
         (bench.work / "src" / "AGENTS.md").write_text("Written for src.")
         first = await bench.run("run", "hello", "--name", "first", cwd=deep)
         assert (first.code, first.out) == (0, "one\n")
-        assert f"works in {str(bench.work)!r}, the git root above this folder; --here" in first.err
+        assert f"Working in {str(bench.work)!r}, the git root above this folder. Use --here" in first.err
         assert "the user stands in `src/deep`" in str(server.asked[0].json["messages"][0])
         assert "Written for src." in str(server.asked[0].json["messages"][0])  # for who stands below it
         again = await bench.run("run", "again", "-c")
-        assert (again.out, "works in" in again.err) == ("two\n", False)
+        assert (again.out, "Working in" in again.err) == ("two\n", False)
         (row,) = json.loads((await bench.run("sessions", "list", "--json", cwd=deep)).out)
         assert (row["name"], row["workspace"]) == ("first", str(bench.work))
         alone = await bench.run("run", "alone", "--here", cwd=deep)
-        assert (alone.out, "works in" in alone.err) == ("three\n", False)
+        assert (alone.out, "Working in" in alone.err) == ("three\n", False)
         (row,) = json.loads((await bench.run("sessions", "list", "--json", "--here", cwd=deep)).out)
         assert row["workspace"] == str(deep)
 
@@ -79,7 +79,7 @@ async def test_who_stands_in_the_home_or_above_it_is_told(tmp_path: Path) -> Non
             (other, (), False),
         ):
             done = await bench.run("run", "hi", *args, cwd=cwd, env={"HOME": str(bench.work)})
-            assert (done.code, "your home or a folder above it; -C DIR" in done.err) == (0, told)
+            assert (done.code, "your home folder or a folder above it. Use -C DIR" in done.err) == (0, told)
 
 
 async def test_what_is_named_is_taken_exactly(tmp_path: Path) -> None:
@@ -193,7 +193,8 @@ async def test_a_folder_that_is_gone_is_named_as_such(tmp_path: Path) -> None:
         gone.mkdir(exist_ok=True)
         done = await bench.run(*args, cwd=gone, before=before)
         assert (done.code, done.out) == (2, "")
-        assert (done.error_kind, "current folder is gone" in done.err) == ("not_found", True)
+        said = "The current folder no longer exists. Change to another folder"
+        assert (done.error_kind, said in done.err) == ("not_found", True)
     gone.mkdir()
     listed = await bench.run("sessions", "list", "-C", str(bench.work), cwd=gone, before=before)
     assert listed.code == 0
@@ -274,7 +275,7 @@ async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_pat
     added = Planck(bench.home, bench.work, environ={}, add_dirs=[inside, bench.work]).project.added
     assert added == ()  # it is there anyway
     refused = await bench.run("run", "x", "--add-dir", "nowhere")
-    assert (refused.code, "'nowhere' is no directory; --add-dir takes" in refused.err) == (2, True)
+    assert (refused.code, "'nowhere' is not a folder. --add-dir takes" in refused.err) == (2, True)
 
 
 async def test_full_reads_anywhere_and_writes_in_the_workspace(tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ async def test_a_page_is_exported_and_proven_and_a_changed_one_is_not(tmp_path: 
     file.write_text(made.out.replace("look around", "look aside!"))
     changed = await bench.run("sessions", "verify", str(file), "--json")
     assert (changed.code, changed.out) == (1, "")
-    assert (changed.error_kind, "from event" in changed.err) == ("corrupt_log_line", True)
+    said = "This file is not verified: from event"
+    assert (changed.error_kind, said in changed.err) == ("corrupt_log_line", True)
     for wrong in (
         ("export", id, "--redact", "words", "--format", "html"),
         ("export", id, "--redact", "paths", "--with-log", "--format", "html"),
@@ -84,7 +85,7 @@ async def test_a_page_is_exported_and_proven_and_a_changed_one_is_not(tmp_path: 
     ):
         assert (await bench.run("sessions", *wrong)).code == 2, wrong
     hidden = await bench.run("sessions", "export", id, "--format", "html", "--redact", "args, outputs")
-    assert (hidden.code, "Hidden by its owner: outputs, args." in hidden.out) == (0, True)
+    assert (hidden.code, "Hidden by the owner: outputs, args." in hidden.out) == (0, True)
     packed = await bench.run("sessions", "export", id, "--format", "html", "--with-log")
     file.write_text(packed.out)
     await bench.run("sessions", "delete", id, "--yes")
@@ -130,7 +131,7 @@ async def test_what_is_not_there_is_said_with_a_way_out(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     missing = await bench.run("sessions", "show", "nobody")
     assert (missing.code, missing.out) == (2, "")
-    assert (missing.error_kind, "'nobody'" in missing.err) == ("not_found", True)
+    assert (missing.error_kind, "Session not found: 'nobody'. Run" in missing.err) == ("not_found", True)
     assert (await bench.run("sessions", "export")).code == 2
     assert (await bench.run("sessions", "import", "nowhere.ndjson")).code == 2
     assert (await bench.run("sessions", "list")).code == 0

@@ -108,7 +108,7 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
 async def test_a_conversation_without_a_model_begins_with_the_questions(tmp_path: Path) -> None:
     bench = bare(tmp_path)
     run = await on_terminal(home=bench.home, work=bench.work)
-    at = await run.until("o model is configured")
+    at = await run.until("No model is configured")
     at = await run.until("Where is your model?", at)
     run.type("\n")
     await run.until("Nothing was saved", at)
@@ -150,7 +150,7 @@ async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("defualt_model", "x", "did you mean 'default_model'?"),
+        ("defualt_model", "x", "Did you mean 'default_model'?"),
         ("permissions.mode", "yolo", "one of ask, full, plan, read-only, workspace"),
         ("limits.setps", "1", "unknown key 'limits.setps'"),
         ("limits.steps", "many", "`limits.steps`"),

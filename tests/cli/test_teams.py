@@ -40,7 +40,7 @@ async def test_a_new_team_takes_every_model_that_a_run_takes(tmp_path: Path, mod
 async def test_a_new_team_says_what_is_wrong_with_its_model_or_its_name(tmp_path: Path) -> None:
     bench = Bench(tmp_path, NOWHERE, default_model="")
     none = await bench.run("teams", "new", "crew")
-    assert (none.code, "o model is configured" in none.err) == (2, True)
+    assert (none.code, "No model is configured" in none.err) == (2, True)
     unknown = await bench.run("teams", "new", "crew", "-m", "nobody/x")
     assert (unknown.code, "Unknown provider: nobody." in unknown.err) == (2, True)
     outside = await bench.run("teams", "new", "../crew", "-m", "local/m")
@@ -86,17 +86,17 @@ async def test_a_team_without_any_model_uses_the_default_and_says_so_where_there
         assert [spec.model.label for spec in (await planck.start("crew")).members] == ["one/m"] * 2
     async with Planck(home, work, environ=off) as planck:
         (problem,) = await planck.check_team("crew")
-        assert problem.startswith("orchestrator: no model is configured; run `planck setup`")
-        with pytest.raises(PlanckError, match="no model is configured"):
+        assert problem.startswith('orchestrator: No model is configured. Run "planck setup"')
+        with pytest.raises(PlanckError, match="No model is configured"):
             await planck.start("crew")
 
 
 @pytest.mark.parametrize(
     ("member", "problem"),
     [
-        ({"provider": "local"}, "provider and model_id go together; give both, or neither"),
-        ({"model_id": "m"}, "provider and model_id go together; give both, or neither"),
-        ({"base_url": "http://127.0.0.1:9"}, "a base_url needs a provider and a model_id"),
+        ({"provider": "local"}, "`provider` and `model_id` belong together. Set both or neither."),
+        ({"model_id": "m"}, "`provider` and `model_id` belong together. Set both or neither."),
+        ({"base_url": "http://127.0.0.1:9"}, "`base_url` needs `provider` and `model_id`."),
     ],
 )
 async def test_half_a_model_is_refused(tmp_path: Path, member: dict[str, str], problem: str) -> None:

@@ -139,11 +139,11 @@ def test_a_trusted_project_gets_no_key_for_an_address_of_its_own(tmp_path: Path)
 @pytest.mark.parametrize(
     ("written", "hint"),
     [
-        ({"defualt_model": "x"}, "'defualt_model' is ignored; did you mean 'default_model'?"),
-        ({"limits": {"step": 3}}, "'limits.step' is ignored; did you mean 'steps'?"),
-        ({"hosts": {}}, "unknown key 'hosts' is not built yet, and ignored"),
-        ({"providers": {"a": {"type": "openai", "baseurl": "x"}}}, "did you mean 'base_url'?"),
-        ({"models": [{"id": "a", "model": "b", "provider": "c", "parms": {}}]}, "did you mean 'params'?"),
+        ({"defualt_model": "x"}, "'defualt_model' is ignored. Did you mean 'default_model'?"),
+        ({"limits": {"step": 3}}, "'limits.step' is ignored. Did you mean 'steps'?"),
+        ({"hosts": {}}, "key 'hosts' is not supported yet and is ignored."),
+        ({"providers": {"a": {"type": "openai", "baseurl": "x"}}}, "Did you mean 'base_url'?"),
+        ({"models": [{"id": "a", "model": "b", "provider": "c", "parms": {}}]}, "Did you mean 'params'?"),
     ],
 )
 def test_an_unknown_key_is_ignored_with_a_near_name(tmp_path: Path, written: Any, hint: str) -> None:
@@ -154,7 +154,7 @@ def test_an_unknown_key_is_ignored_with_a_near_name(tmp_path: Path, written: Any
 
 def test_a_variable_that_nearly_names_a_key_is_told(tmp_path: Path) -> None:
     (notice,) = opened(tmp_path, environ={"PLANCK_DEFAULT_MODLE": "x", "PLANCK_CI_TIMED": "1"}).notices
-    assert "did you mean 'PLANCK_DEFAULT_MODEL'?" in notice
+    assert "Did you mean 'PLANCK_DEFAULT_MODEL'?" in notice
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ async def test_show_hides_secrets_and_an_unknown_key_is_a_usage_error(tmp_path: 
     assert json.loads(shown.out)["default_model"] == "local/m"
     wrong = await bench.run("config", "explain", "default_modl")
     assert (wrong.code, wrong.out) == (2, "")
-    assert "did you mean 'default_model'?" in wrong.err
+    assert "Did you mean 'default_model'?" in wrong.err
 
 
 HOSTILE: dict[str, Any] = {

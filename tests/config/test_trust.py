@@ -40,9 +40,9 @@ def test_what_would_run_is_listed_with_nothing_invisible(tmp_path: Path) -> None
     assert not standing.trusted
     assert standing.content.runs == (
         ".planck/config.json (hooks, tools_dirs)",
-        ".mcp.json (MCP servers files)",
+        ".mcp.json (MCP servers: files)",
         "tool lint (.planck/tools/lint/TOOL.json): evil \\u202e x",
-        "the sidecar (.planck/sidecar/sidecar.py)",
+        "sidecar (.planck/sidecar/sidecar.py)",
         "tool deploy (more/deploy/TOOL.json): evil",
     )
     assert "\n" not in standing.notice
@@ -132,7 +132,7 @@ def test_stored_trust_opens_the_folder_and_still_not_mode_full(tmp_path: Path) -
     closed.trust.give(closed.trust.examine().content)
     open_ = Planck(tmp_path / "home", work, environ={})
     assert (open_.config.tools_dirs, open_.config.permissions.mode) == (["more"], "ask")
-    assert any("only you choose it" in notice for notice in open_.notices)
+    assert any("Only you can choose it" in notice for notice in open_.notices)
 
 
 RULES = [
@@ -262,7 +262,7 @@ async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_
     stored = Trust(home, work)
     stored.give(stored.examine().content)
     async with Planck(home, work, environ={}) as planck:
-        with pytest.raises(PlanckError, match="or look at it and pass --trust"):
+        with pytest.raises(PlanckError, match="Or review it and pass --trust"):
             await planck.start(team=str(work / "t"), stored=False)
     async with Planck(home, work, environ={}, trust=True) as planck:
         assert await planck.start(team=str(work / "t"), stored=False)

@@ -42,9 +42,9 @@ async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_p
     async with open_place(tmp_path, "http://127.0.0.1:9") as planck:
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=write_team(tmp_path / "team", LEAD, wrong))
-        assert "`acp` brings a model and tools of its own; leave out tools" in refused.value.err.message
-        assert "'A=B' is none" in refused.value.err.message
-        with pytest.raises(PlanckError, match="can't be another program"):
+        assert "`acp` brings its own model and tools. Leave out tools." in refused.value.err.message
+        assert "'A=B' is not a name of a variable." in refused.value.err.message
+        with pytest.raises(PlanckError, match="cannot be another program"):
             await planck.start(team=write_team(tmp_path / "team", orchestrator))
         with pytest.raises(PlanckError, match="mode"):
             await planck.start(team=write_team(tmp_path / "team", LEAD, plain(mode="reckless")))
@@ -102,7 +102,7 @@ async def test_an_imported_session_starts_no_program_that_only_its_author_named(
             with pytest.raises(PlanckError) as refused:
                 await planck.resume(session.id)
             assert refused.value.err.kind == "permission_denied"
-            assert "which no team of yours names" in refused.value.err.message
+            assert "which none of your teams uses" in refused.value.err.message
 
 
 FILE = """---

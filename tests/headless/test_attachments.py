@@ -63,7 +63,7 @@ def test_what_names_no_file_is_sent_as_it_is(folder: Path, text: str) -> None:
 
 def test_a_missing_file_is_noted(folder: Path) -> None:
     assert attach("see @src/b.py", folder) == Attached(
-        "see @src/b.py", (), ("no file 'src/b.py': it is sent as it is written",)
+        "see @src/b.py", (), ("'src/b.py' is not a file; sent as plain text",)
     )
 
 

@@ -252,4 +252,4 @@ async def test_an_event_of_others_is_known_elsewhere_and_a_typo_is_a_typo(tmp_pa
     await place.call(on("TeammateIdle", "true") | on("PreToolUze", "true"), ("bash", {"command": "true"}))
     told = [notice for notice in place.notices if notice.startswith("hooks: ")]
     assert told[0] == "hooks: TeammateIdle is known elsewhere, not supported here: its hooks are not run"
-    assert "did you mean 'PreToolUse'?" in told[1]
+    assert "Did you mean 'PreToolUse'?" in told[1]

@@ -116,7 +116,7 @@ async def test_a_stop_hook_sends_the_work_on_until_it_agrees(tmp_path: Path) -> 
     command = "test -e once || { touch once; echo write the changelog >&2; exit 2; }"
     _, done, asked = await hooked(tmp_path, on("Stop", command), chat.text("first"), chat.text("second"))
     assert (done.code, done.result["text"], len(asked)) == (0, "second", 2)
-    assert asked[1][-1]["content"] == "A Stop hook wants you to go on: write the changelog"
+    assert asked[1][-1]["content"] == "A Stop hook asks you to continue: write the changelog"
 
 
 async def test_a_stop_hook_that_never_agrees_does_not_hold_it_for_ever(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_a_hook_that_can_not_be_understood_is_told(tmp_path: Path) -> None
     hooks = {"PreToolUze": [], "Stop": [{"hooks": [{"command": ""}]}]}
     _, done, _ = await hooked(tmp_path, hooks, chat.text("ok"))
     assert done.code == 0
-    assert "did you mean 'PreToolUse'?" in done.err
+    assert "Did you mean 'PreToolUse'?" in done.err
     assert "`command` is missing" in done.err
 
 

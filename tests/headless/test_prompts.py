@@ -141,7 +141,7 @@ async def test_who_is_no_member_is_told_with_what_was_probably_meant(tmp_path: P
         with pytest.raises(PlanckError) as unknown:
             await session.prompt("hi", agent="bilder")
         assert unknown.value.err.kind is ErrorKind.NOT_FOUND
-        assert "did you mean 'builder'?" in unknown.value.err.message
+        assert "Did you mean 'builder'?" in unknown.value.err.message
         with pytest.raises(PlanckError) as unknown:
             session.interrupt("nobody")
         assert unknown.value.err.kind is ErrorKind.NOT_FOUND

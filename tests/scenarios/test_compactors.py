@@ -167,7 +167,7 @@ async def test_where_it_does_not_deliver_the_model_does_and_the_watchers_are_tol
     first = statuses[0]
     assert (first["name"], first["state"]) == (name, "failed")
     assert why in first["detail"]
-    assert first["detail"].endswith("; the model summarises instead")
+    assert first["detail"].endswith("; the model writes the summary instead")
     assert descendants() - before == set()
 
 
@@ -268,4 +268,4 @@ async def test_status_and_check_know_compactors_and_tools_of_the_sidecar(tmp_pat
     assert (good.code, good.out.strip()) == (0, "good: OK")
     bad = await bench.run("teams", "check", "bad", "--trust")
     assert bad.code == 1
-    assert "orchestrator: unknown compactor 'breif'; did you mean 'brief'?" in bad.out
+    assert "orchestrator: unknown compactor 'breif'. Did you mean 'brief'?" in bad.out

@@ -62,7 +62,7 @@ async def test_a_changed_event_stops_a_resume_and_a_fork_before_it_goes_on(tmp_p
         with pytest.raises(StoreError) as caught:
             await p.resume(id)
         assert caught.value.err.kind is ErrorKind.CORRUPT_LOG_LINE
-        assert "fork the session at 2" in caught.value.err.message
+        assert "Fork the session at event 2 to continue." in caught.value.err.message
         (info,) = p.archive.sessions()
         forked = await p.archive.fork(info.id)
         session = await p.resume(forked.id)

@@ -230,7 +230,7 @@ async def test_a_mode_that_changes_in_mid_session_holds_and_is_told(tmp_path: Pa
             session = await planck.start(write_team(tmp_path / "team", {**LEAD, "tools": ["write"]}, BOB))
             await session.run("go")
             assert not (planck.workspace / "a.txt").exists()
-            with pytest.raises(PlanckError, match="is no permission mode"):
+            with pytest.raises(PlanckError, match="is not a permission mode"):
                 await session.change_mode("anything")
             await session.change_mode("full")
             await session.run("again")

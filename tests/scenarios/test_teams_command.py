@@ -61,18 +61,18 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
     problems = "\n".join(json.loads(done.out)["problems"])
     assert done.code == 1
     for expected in (
-        "exactly one member must have type 'orchestrator', not 0",
-        "two members are named 'worker'",
-        "unknown tool 'raed'; did you mean 'read'?",
+        "Exactly one member must have type 'orchestrator', not 0.",
+        "Two members are named 'worker'.",
+        "unknown tool 'raed'. Did you mean 'read'?",
         "unknown skill 'nothing'",
         "Unknown provider: nowhere.",
-        "cannot read the prompt 'missing.md'",
-        "lies outside",
+        "Cannot read the prompt 'missing.md'",
+        "is outside",
         "does not fit",
-        "hasty: `done_when` is not built yet",
-        "hasty: the root 'src' is no folder of the workspace",
-        "hasty: unknown key 'budgte'; did you mean 'budget'?",
-        "'a\\nb': a name has 1 to 64 characters",
+        "hasty: `done_when` is not supported yet and has no effect.",
+        "hasty: root 'src' must be an existing folder of the workspace",
+        "hasty: unknown key 'budgte'. Did you mean 'budget'?",
+        "'a\\nb': a name must have 1 to 64 characters",
     ):
         assert expected in problems
 
@@ -88,7 +88,7 @@ async def test_what_a_team_asks_for_and_does_not_get_is_said_and_comments_are_no
         )
         done = await bench.run("run", "hi", "--team", "solo")
     assert (done.code, done.out) == (0, "ok\n")
-    assert "w: `done_when` is not built yet, and nothing keeps it" in done.err
+    assert "w: `done_when` is not supported yet and has no effect." in done.err
 
 
 @pytest.mark.parametrize("text", ['{"members": [1]}', '{"members": ["x"]}', '{"members": [{}]}', "[]", "{"])

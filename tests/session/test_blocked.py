@@ -97,4 +97,4 @@ async def test_a_session_stands_as_its_log_and_its_process_say(tmp_path: Path) -
     dead = Archive(left, work)
     assert [info.state for info in dead.sessions()] == ["interrupted"]
     (line,) = dead.why_blocked("fox")
-    assert line.startswith("nothing moves: no process has this session open")
+    assert line.startswith("No process has this session open.")

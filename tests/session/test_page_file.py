@@ -113,7 +113,7 @@ async def test_what_is_hidden_is_nowhere_in_the_file(
     data = page.partition('id="planck-session"')[2].partition("<script>")[0]
     assert [word for word in gone if word in data] == []
     assert [word for word in left if word not in data] == []
-    about = page.partition("Hidden by its owner: ")[2]
+    about = page.partition("Hidden by the owner: ")[2]
     assert about.startswith(", ".join(hide.split(",")))
 
 
@@ -149,7 +149,7 @@ async def test_a_file_that_hides_something_never_has_the_log(stored: tuple[Planc
     for hide in ("outputs", "args", "diffs", "paths"):
         with pytest.raises(PlanckError, match="invalid_args"):
             stored[0].export_page(stored[1], hide=[hide], with_log=True)
-    with pytest.raises(PlanckError, match="can't be hidden"):
+    with pytest.raises(PlanckError, match="Cannot hide"):
         stored[0].export_page(stored[1], hide=["words"])
 
 
@@ -180,7 +180,7 @@ async def test_a_file_with_its_log_is_proven_where_the_session_is_not_stored(
     elsewhere.mkdir()
     assert open_planck(elsewhere).verify_page(file).by == ("log",)
     file.write_bytes(planck.export_page(id))
-    with pytest.raises(PlanckError, match="nothing proves this file"):
+    with pytest.raises(PlanckError, match="This file cannot be verified"):
         open_planck(elsewhere).verify_page(file)
 
 
@@ -219,7 +219,7 @@ async def test_another_log_in_a_file_does_not_prove_it(stored: tuple[Planck, str
     swapped = log.search(theirs)
     assert swapped
     file.write_bytes(log.sub(rb"\g<1>" + swapped[2], mine))
-    with pytest.raises(PlanckError, match="not proven"):
+    with pytest.raises(PlanckError, match="not verified"):
         planck.verify_page(file)
     bomb = base64.b64encode(b"\x1f\x8b" + bytes(100))
     file.write_bytes(log.sub(rb"\g<1>" + bomb, mine))
@@ -247,11 +247,11 @@ async def test_a_file_keeps_to_its_size_and_says_what_it_left_out(tmp_path: Path
     assert len(page) <= small * (1 << 20) < len(whole)
     facts, events = read_block(page, "planck-session"), read_block(page, "planck-events")
     assert facts["left_out"] > 0
-    assert f"The {facts['left_out']} oldest events are left out".encode() in page
+    assert f"Older events left out to limit the size of the file: {facts['left_out']:,}.".encode() in page
     assert len(events) + facts["left_out"] == facts["events"]
     assert {"session_started", "agent_started"} <= {event["type"] for event in events}
     assert events[-1]["seq"] == facts["events"]
-    assert any("characters left out" in json.dumps(event, ensure_ascii=False) for event in events)
+    assert any("characters omitted" in json.dumps(event, ensure_ascii=False) for event in events)
     file = tmp_path / "page.html"
     file.write_bytes(page)
     assert planck.verify_page(file).by == ("session",)

@@ -212,7 +212,7 @@ async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_pa
     here = Archive(folder, Path("/w"))
     file = tmp_path / "x.ndjson"
     file.write_bytes(b"".join(here.events("calm-fox")))
-    with pytest.raises(SessionError, match="already here"):
+    with pytest.raises(SessionError, match="already exists here"):
         await here.import_session(file)
 
 
@@ -381,4 +381,4 @@ async def test_a_failed_turn_is_on_the_page(folder: Path) -> None:
     store.close()
     page = "".join(Archive(folder, Path("/w")).render_markdown("calm-fox"))
     assert "> **network**: down" in page
-    assert "*turn of a: failed*" in page
+    assert "*a: turn failed*" in page

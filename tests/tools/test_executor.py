@@ -149,7 +149,7 @@ async def test_an_unknown_key_is_refused_with_the_near_name(tmp_path: Path) -> N
     room = Room(tmp_path, [tool(schema=SCHEMA)])
     finished = await room.call("probe", {"path": "a", "itmes": []})
     assert kind(finished) == "invalid_args"
-    assert "did you mean 'items'?" in finished.output
+    assert "Did you mean 'items'?" in finished.output
 
 
 @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": "object", "properties": {}}])

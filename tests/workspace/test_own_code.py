@@ -270,7 +270,7 @@ async def test_agents_cant_change_what_the_runtime_is_loaded_from(tmp_path: Path
         done = await finish(program)
     assert done.out == "done\n", done.err
     own = "'.venv', 'by-finder/msgspec', 'by-link/regex', 'needs', 'parts/cli', 'src'"
-    assert f"Planck runs from {own}: read-only to agents" in done.err
+    assert f"Planck runs from {own}, which agents can only read, except in mode 'full'." in done.err
     assert traps.sprung == []
     assert at.list_all() == before
     assert [

@@ -49,7 +49,7 @@ class Archive(ArchiveReader):
         newest = Listing(self._folder).newest(self._workspace)
         if newest is None:
             raise SessionError(
-                ErrorKind.NOT_FOUND, "no session of this workspace to continue; start one first"
+                ErrorKind.NOT_FOUND, "There is no session to continue in this workspace. Start one first."
             )
         return id_in(newest)
 
@@ -112,7 +112,8 @@ class Archive(ArchiveReader):
         """Gives a session that nobody has open another name; its id and its events stay."""
         if not name:
             raise SessionError(
-                ErrorKind.INVALID_ARGS, "say the new name too: planck sessions rename calm-fox bold-owl"
+                ErrorKind.INVALID_ARGS,
+                'The new name is missing. Run "planck sessions rename calm-fox bold-owl", for example.',
             )
         store = await self._library.open(id_or_name)
         id, old, now = store.meta["id"], store.meta["name"], store.meta["name"]
@@ -139,11 +140,14 @@ class Archive(ArchiveReader):
         """Returns the id of an import; what it says of itself is not trusted to be a path."""
         id, name = meta.get("id", ""), meta.get("name", "")
         if not (is_valid_name(id) and is_valid_name(name) and "_" not in id):
-            raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
+            raise SessionError(
+                ErrorKind.INVALID_ARGS,
+                f"The file names an invalid session: id {id!r}, name {name!r}. Export the session again.",
+            )
         if self._library.has_id(id):
             raise SessionError(
                 ErrorKind.NOT_UNIQUE,
-                f"session {id!r} is already here; delete it first, or fork it to have it twice",
+                f"Session {id!r} already exists here. Delete it first, or fork it to get a second copy.",
             )
         return id
 

@@ -85,8 +85,8 @@ class ReadLog(msgspec.Struct, frozen=True):
             lines = why_blocked(self.board, now)
         else:
             lines = [
-                "nothing moves: no process has this session open; what was at work when it stopped is "
-                f"named when you resume it with `planck -r {self.info.name}`"
+                "No process has this session open. "
+                f'Run "planck -r {self.info.name}" to resume it and to see what was interrupted.'
             ]
         return [*lines, self.info.problem] if self.info.problem else lines
 

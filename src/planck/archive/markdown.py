@@ -24,7 +24,8 @@ from planck.store.store import Log
 def render_page(log: Log) -> Iterator[str]:
     """Yields one piece of Markdown for each event that says something."""
     meta = log.meta
-    yield f"# Session {meta.get('name', '')}\n\n`{meta.get('id', '')}` in `{meta.get('workspace', '')}`\n"
+    id, workspace = meta.get("id", ""), meta.get("workspace", "")
+    yield f"# Session {meta.get('name', '')}\n\nID `{id}`, workspace `{workspace}`\n"
     names: dict[str, str] = {USER: "User"}
     for event in log.read():
         fact = view(event)
@@ -44,13 +45,13 @@ def _render(fact: View, who: str, names: dict[str, str]) -> str:
         case AssistantSaid():
             return f"### {who}\n\n{fact.message.text}" if fact.message.text.strip() else ""
         case ToolStart():
-            return f"**{who} calls `{fact.name}`**\n\n{_fence(codec.encode_str(fact.args), 'json')}"
+            return f"**{who} called `{fact.name}`**\n\n{_fence(codec.encode_str(fact.args), 'json')}"
         case ToolEnd():
-            return f"`{fact.name}` {'answered' if fact.ok else 'failed'}:\n\n{_fence(fact.output)}"
+            return f"`{fact.name}` {'returned' if fact.ok else 'failed'}:\n\n{_fence(fact.output)}"
         case ErrorEvent():
             return f"> **{fact.kind}**: {fact.message}"
         case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
-            return f"*turn of {who}: {fact.status}*"
+            return f"*{who}: turn {fact.status.replace('_', ' ')}*"
         case _:
             return ""
 

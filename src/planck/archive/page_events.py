@@ -129,7 +129,7 @@ class _Cutter:
             case str() if len(value) > self._limit + 100:  # what was cut already is not cut again
                 self.cuts += 1
                 half = self._limit // 2
-                return f"{value[:half]}\n… {len(value) - 2 * half} characters left out …\n{value[-half:]}"
+                return f"{value[:half]}\n… {len(value) - 2 * half:,} characters omitted …\n{value[-half:]}"
             case dict():
                 if "media_type" in value and isinstance(value.get("data"), str):
                     return {**value, "data": ""}  # a picture is not shown, and half of one is none

@@ -85,12 +85,12 @@ def choose_options(hide: Sequence[str], megabytes: float, *, with_log: bool) -> 
     if unknown := set(hide) - set(HIDINGS):
         raise PageError(
             ErrorKind.INVALID_ARGS,
-            f"{', '.join(sorted(unknown))!r} can't be hidden; choose from: {', '.join(HIDINGS)}",
+            f"Cannot hide {', '.join(sorted(unknown))!r}. Choose from: {', '.join(HIDINGS)}.",
         )
     if hide and with_log:
         raise PageError(
             ErrorKind.INVALID_ARGS,
-            "the log has all that is to be hidden; leave out --with-log, or --redact",
+            "The log contains everything that --redact hides. Leave out --with-log or --redact.",
         )
     return PageOptions(
         hide=tuple(one for one in HIDINGS if one in hide), size=int(megabytes * (1 << 20)), with_log=with_log
@@ -106,8 +106,8 @@ def render_file(log: LogSource, options: PageOptions, redactor: Redactor) -> byt
         what = "with its log" if packed else "of a session"
         raise PageError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"a page {what} takes more than {options.size / (1 << 20):g} MB; "
-            f"give it --max-mb {least + 0.05:.1f}",
+            f"A page {what} needs more than {options.size / (1 << 20):g} MB. "
+            f"Pass --max-mb {least + 0.05:.1f}.",
         )
     hide = Hiding(frozenset(options.hide), log.read()) if options.hide else None
     chosen = choose_events(log.read(), hide, redactor, room)
@@ -155,15 +155,16 @@ def _compose(facts: Facts, chosen: Chosen, packed: bytes, redactor: Redactor) ->
 def _describe(facts: Facts) -> str:
     """Says what somebody who gets the file has to know before they believe it."""
     lines = [
-        f"A session of Planck, {facts.events} events, hash <code>{facts.hash}</code>. "
-        "The hash is only shown here; <code>planck sessions verify FILE</code> proves it."
+        f"Planck session, {facts.events:,} events, hash <code>{facts.hash}</code>. "
+        "This page shows the hash but does not check it. "
+        "To verify the file, run <code>planck sessions verify FILE</code>."
     ]
     if facts.hide:
-        lines.append(f"Hidden by its owner: {', '.join(facts.hide)}.")
+        lines.append(f"Hidden by the owner: {', '.join(facts.hide)}.")
     if facts.left_out:
-        lines.append(f"The {facts.left_out} oldest events are left out: the file would have been too large.")
+        lines.append(f"Older events left out to limit the size of the file: {facts.left_out:,}.")
     if facts.shortened:
-        lines.append(f"Long texts of {facts.shortened} events are shortened.")
+        lines.append(f"Events with shortened texts: {facts.shortened:,}.")
     told = "".join(f"<p>{line}</p>" for line in lines)
     return f'<aside class="planck-file" aria-label="About this file">{told}</aside>\n'
 
@@ -189,7 +190,7 @@ def _pack(log: LogSource, redactor: Redactor) -> bytes:
     if redactor and (redactor(lines) != lines or any(map(partial(_holds_key, redactor), log.read()))):
         raise PageError(
             ErrorKind.INVALID_ARGS,
-            "this log has a key in it that is known here; export the page without --with-log",
+            "The log contains a secret that is known on this machine. Export the page without --with-log.",
         )
     return base64.b64encode(gzip.compress(lines, 4, mtime=0))
 

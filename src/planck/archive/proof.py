@@ -87,7 +87,7 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
         if packed:
             by.insert(0, "log")
             if (packed.id, packed.head, packed.hash) != (facts.id, facts.events, facts.hash):
-                raise _refuse("the hash that it shows is not that of the log in it")
+                raise _refuse("its hash does not match the log in it")
             _compare(data, packed, facts, redactor)
         elif stored is not None:
             name = facts.name if facts.name in _list_names(stored.read()) else ""
@@ -95,8 +95,8 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
         else:
             raise PageError(
                 ErrorKind.NOT_FOUND,
-                f"nothing proves this file: it has no log in it, and the session {facts.id!r} is not stored "
-                "here; ask for one that was exported with --with-log",
+                f"This file cannot be verified: it contains no log, and session {facts.id!r} is not stored "
+                "here. Ask for a file that was exported with --with-log.",
             )
     return Proof(id=facts.id, name=facts.name, events=facts.events, hash=facts.hash, by=tuple(by))
 
@@ -117,26 +117,26 @@ def read_facts(data: bytes) -> Facts:
     start = data.find(_FACTS)
     end = data.find(_END, start)
     if start < 0 or end < 0:
-        raise _refuse("it is no page of a session, or it was cut off")
+        raise _refuse("it is not the page of a session, or it was cut off")
     try:
         return codec.decode_as(data[start + len(_FACTS) : end], Facts)
     except codec.DecodeError as e:
-        raise _refuse(f"what it says of itself can't be read ({e})") from e
+        raise _refuse(f"its description cannot be read ({e})") from e
 
 
 def _read(file: Path) -> bytes:
     with file.open("rb") as stream:
         data = stream.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise _refuse(f"it has more than {_LARGEST >> 20} MB")
+        raise _refuse(f"it is larger than {_LARGEST >> 20} MB")
     return data
 
 
 def _compare_hash(facts: Facts, stored: SqliteReader) -> None:
     if not 0 <= facts.events <= stored.head:
-        raise _refuse(f"it says {facts.events} events, and the stored session has {stored.head}")
+        raise _refuse(f"it claims {facts.events} events, but the stored session has {stored.head}")
     if stored.hash_at(facts.events).hex() != facts.hash:
-        raise _refuse("the hash that it shows is not that of the stored session")
+        raise _refuse("its hash does not match the stored session")
 
 
 @contextmanager
@@ -151,9 +151,9 @@ def _unpack(data: bytes, facts: Facts) -> Iterator[PackedLog | None]:
             inflating = zlib.decompressobj(wbits=31)
             spooled.write(inflating.decompress(packed, _LARGEST))
         except (ValueError, zlib.error) as e:
-            raise _refuse(f"the log in it can't be unpacked ({e})") from e
+            raise _refuse(f"the log in it cannot be unpacked ({e})") from e
         if not inflating.eof or inflating.unused_data:
-            raise _refuse("the log in it is cut off, or too large")
+            raise _refuse("the log in it is cut off or too large")
         spooled.flush()
         yield PackedLog(Path(spooled.name), facts.name)
 
@@ -166,14 +166,15 @@ def _compare(data: bytes, log: LogSource, facts: Facts, redactor: Redactor) -> N
     script, style = load_page()
     if script not in data or style not in data:
         raise _refuse(
-            f"its page is not the one of this planck: it was changed, or made by version {facts.version}"
+            "its page is not the page of this version of Planck: "
+            f"it was changed, or it was made by version {facts.version}"
         )
     theirs, ours = data.split(b"\n"), again.split(b"\n")
     at = next((at for at, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None)
     if at is not None and ours[at].startswith(b'{"seq":'):
         seq = msgspec.json.decode(ours[at].rstrip(b","), type=_Numbered).seq
-        raise _refuse(f"from event {seq} on it does not show what the log says")
-    raise _refuse("it does not show what the log says")
+        raise _refuse(f"from event {seq} on, it does not match the log")
+    raise _refuse("it does not match the log")
 
 
 class _Numbered(msgspec.Struct):
@@ -188,5 +189,5 @@ def _list_names(events: Iterator[Event]) -> set[str]:
 
 def _refuse(why: str) -> StoreError:
     return PageError(
-        ErrorKind.CORRUPT_LOG_LINE, f"this file is not proven: {why}; ask whoever made it to export it again"
+        ErrorKind.CORRUPT_LOG_LINE, f"This file is not verified: {why}. Ask its author to export it again."
     )

@@ -76,7 +76,7 @@ class _Teller:
                 self._names[fact.agent.id] = fact.agent.name
             case Envelope():
                 sender = "planck" if fact.origin is Origin.PLANCK and fact.call_id is None else ""
-                sender = "a hook" if fact.origin is Origin.HOOK else sender or self._name(fact.sender)
+                sender = "hook" if fact.origin is Origin.HOOK else sender or self._name(fact.sender)
                 return [_entry(event, f"{sender} → {self._name(fact.receiver)}", "said", fact.text)]
             case AssistantSaid() if fact.message.text.strip():
                 return [_entry(event, who, "said", fact.message.text)]
@@ -92,12 +92,12 @@ class _Teller:
             case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
                 return [_entry(event, who, "noted", f"turn {fact.status.replace('_', ' ')}")]
             case Renamed():
-                return [_entry(event, "you", "noted", f"renamed the session {fact.name}")]
+                return [_entry(event, "you", "noted", f"renamed the session to {fact.name}")]
         return []
 
     def list_open(self) -> list[Entry]:
         return [
-            _entry(event, self._name(event.agent_id), "did", f"{did}: not ended")
+            _entry(event, self._name(event.agent_id), "did", f"{did}: did not finish")
             for event, did in self._open.values()
         ]
 
@@ -108,7 +108,7 @@ class _Teller:
 def _entry(event: Event, who: str, how: Literal["said", "did", "noted"], text: str) -> Entry:
     text = text.strip()
     if len(text) > TEXT:
-        text = f"{text[:TEXT]}… ({len(text) - TEXT} more characters)"
+        text = f"{text[:TEXT]}… ({len(text) - TEXT:,} more characters)"
     return Entry(seq=event.seq or 0, ts=event.ts, who=who, how=how, text=text)
 
 

@@ -52,7 +52,7 @@ def begin_fork(source: SqliteReader, at: int, detached: Iterable[bytes] = ()) ->
     """
     if not 0 < at <= source.head:
         raise StoreError(
-            ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
+            ErrorKind.INVALID_ARGS, f"Event {at} does not exist. The session has events 1 to {source.head}."
         )
     return Contents(islice(source.raw(), at), _named_blobs(source, at, detached))
 
@@ -104,7 +104,7 @@ def check_export(file: Path) -> Exported:
     contents = read_contents(file, exported)
     for seq, data in enumerate(contents.events, 1):
         if codec.decode_as(data, Event).seq != seq:
-            raise _refuse(f"event {seq} is not in its place")
+            raise _refuse(f"event {seq} is out of order")
     for _ in contents.blobs:
         pass
     return exported
@@ -123,10 +123,12 @@ def read_trailer(file: Path) -> Exported:
     try:
         line = codec.decode_as(lines[-1] if lines else b"", Frame)
         if line.type != _EXPORTED:
-            raise _refuse("its last line is missing: it was cut off, or is no export")
+            raise _refuse("its last line is missing: it was cut off, or it is not an export")
         return codec.decode_as(bytes(line.data), Exported)
     except codec.DecodeError as e:
-        raise _refuse(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
+        raise _refuse(
+            f"its last line is missing or damaged ({e}): it was cut off, or it is not an export"
+        ) from e
 
 
 def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
@@ -142,19 +144,19 @@ def _check_events(lines: Iterable[tuple[int, bytes]], exported: Exported) -> Ite
             line.decode()  # the data is not looked into here, but by every reader
             found = codec.decode_as(line, Frame)
         except (UnicodeDecodeError, codec.DecodeError) as e:
-            raise _refuse(f"line {number} is no event: {e}") from e
+            raise _refuse(f"line {number} is not an event: {e}") from e
         if found.seq is None:
             if found.type not in (_BLOB, _EXPORTED):
-                raise _refuse(f"line {number} is a {found.type!r}, which is never stored")
+                raise _refuse(f"line {number} has type {found.type!r}, which is never stored")
             continue
         event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
         if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
-            raise _refuse(f"line {number} is not an event of session {id!r} as it is exported")
+            raise _refuse(f"line {number} is not an exported event of session {id!r}")
         data = codec.encode(event)
         count, digest = count + 1, link(digest, data)
         yield data
     if (count, digest.hex()) != (exported.events, exported.hash):
-        raise _refuse("its events are not those that were exported: some were changed, added or cut off")
+        raise _refuse("its events differ from the exported ones: some were changed, added or cut off")
 
 
 def _read_blobs(file: Path) -> Iterator[bytes]:
@@ -170,7 +172,7 @@ def _find_blobs(lines: Iterable[tuple[int, bytes]]) -> Iterator[Blob]:
                 if found.seq is None and found.type == _BLOB:
                     yield codec.decode_as(bytes(found.data), Blob)
             except codec.DecodeError as e:
-                raise _refuse(f"line {number} is no event and no blob: {e}") from e
+                raise _refuse(f"line {number} is neither an event nor a blob: {e}") from e
 
 
 def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
@@ -178,9 +180,9 @@ def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
         try:
             data = base64.b64decode(blob.base64, validate=True)
         except ValueError as e:
-            raise _refuse(f"blob {blob.sha256!r} is no base64: {e}") from e
+            raise _refuse(f"blob {blob.sha256!r} is not base64: {e}") from e
         if hashlib.sha256(data).hexdigest() != blob.sha256:
-            raise _refuse(f"blob {blob.sha256!r} has other bytes")
+            raise _refuse(f"blob {blob.sha256!r} does not match its hash")
         yield data
 
 
@@ -190,9 +192,11 @@ def _read_lines(file: Path) -> Generator[tuple[int, bytes], None, None]:
         while line := stream.readline(_LINE_LIMIT):
             number += 1
             if not line.endswith(b"\n"):
-                raise _refuse(f"line {number} has no end")
+                raise _refuse(f"line {number} is too long, or its end is missing")
             yield number, line[:-1]
 
 
 def _refuse(why: str) -> StoreError:
-    return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")
+    return StoreError(
+        ErrorKind.CORRUPT_LOG_LINE, f"This export is not valid: {why}. Export the session again."
+    )

@@ -26,7 +26,7 @@ def find_servers(raw: Any) -> dict[str, Any]:
                 return dict(found)
         if all(isinstance(entry, dict) and _WAYS & entry.keys() for entry in raw.values()):
             return dict(raw)
-    raise ValueError("it is no map with `mcpServers`, nor one of servers by name")
+    raise ValueError("expected a map with `mcpServers`, or a map of servers by name")
 
 
 def _is_server(entry: dict[str, Any]) -> bool:

@@ -79,10 +79,12 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
             config = _read_json(before.decode())
         except (ValueError, RecursionError) as problem:
             raise ConfigError(
-                ErrorKind.READ_FAILED, f"{str(file)!r} can't be read: {problem}; correct it"
+                ErrorKind.READ_FAILED, f"Cannot read {str(file)!r}: {problem}. Fix the file."
             ) from None
         if not isinstance(config, dict):
-            raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(file)!r} must hold a JSON object; correct it")
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS, f"{str(file)!r} must contain a JSON object. Fix the file."
+            )
         yield config
         if _has_comments(before):  # they can't be written back, and are the user's
             backup = file.with_name("config.json.bak")
@@ -100,11 +102,7 @@ def set_user_value(home: Path, key: str, text: str) -> Path:
     """
     top = key.partition(".")[0]
     if top not in KEYS:
-        raise ConfigError(
-            ErrorKind.INVALID_ARGS,
-            f"{key!r} is no key of the configuration{did_you_mean(top, KEYS)}; "
-            "`planck config explain` lists them",
-        )
+        raise ConfigError(ErrorKind.INVALID_ARGS, name_unknown_key(key, top, KEYS))
     try:
         value = text if top in _TEXTS else json.loads(text)
     except ValueError:
@@ -115,16 +113,24 @@ def set_user_value(home: Path, key: str, text: str) -> Path:
         for name in parents:
             place = place.setdefault(name, {})
             if not isinstance(place, dict):
-                raise ConfigError(ErrorKind.INVALID_ARGS, f"{name!r} in {key!r} is no map; set it as a whole")
+                raise ConfigError(
+                    ErrorKind.INVALID_ARGS, f"{name!r} in {key!r} is not a map. Set {name!r} as a whole."
+                )
         place[last] = value
-        file, notices = str(home / "config.json"), list[str]()
-        known = _keep_known({k: v for k, v in config.items() if k != "$schema"}, file, notices)
-        if wrong := [notice for notice in notices if repr(key) in notice]:
-            raise ConfigError(ErrorKind.INVALID_ARGS, wrong[0].replace(" is ignored", ""))
+        file, unknown = str(home / "config.json"), list[_Unknown]()
+        known = _keep_known({k: v for k, v in config.items() if k != "$schema"}, file, unknown)
+        if wrong := [one for one in unknown if one.key == key]:
+            raise ConfigError(ErrorKind.INVALID_ARGS, name_unknown_key(key, last, wrong[0].known))
         node = _convert(known, [Layer(file, known)]).node
         if key in ("node", "node.accept", "node.trust") and (unclear := _list_unclear(node)):
             raise ConfigError(ErrorKind.INVALID_ARGS, unclear[0])
     return home / "config.json"
+
+
+def name_unknown_key(key: str, word: str, known: Iterable[str]) -> str:
+    """Says that a key is not known; `word` is the part of it to compare with the `known` ones."""
+    hint = did_you_mean(word, known) or "."
+    return f'Unknown configuration key {key!r}{hint} Run "planck config explain" for a list of keys.'
 
 
 def _read_json(text: str) -> Any:
@@ -163,20 +169,21 @@ def load(
     )
     for key in USER_ONLY:
         if project.values.pop(key, None) is not None:
-            notices.append(f"{project_file}: {key!r} is ignored; only {user_file} may have it")
+            notices.append(f"{project_file}: {key!r} is ignored. It can only be set in {user_file}.")
     limits = project.values.get("limits")
     if isinstance(limits, dict) and limits.pop("providers", None) is not None:
-        notices.append(f"{project_file}: 'limits.providers' is ignored; only {user_file} may have it")
+        notices.append(f"{project_file}: 'limits.providers' is ignored. It can only be set in {user_file}.")
     variables = _read_variables(environ, notices)
     for key in SPENDING:
         if variables.pop(key, None) is not None:
-            notices.append(f"PLANCK_{key.upper()} is ignored; only {user_file} may have it")
+            notices.append(f"PLANCK_{key.upper()} is ignored. {key!r} can only be set in {user_file}.")
     above = (Layer("environment", variables), Layer("flags", dict(flags)))
     narrowing = None
     if project.values and not trusted:
         narrowing, project = project, Layer(project.source, {})
     elif project.permissions.get("mode") == Mode.FULL:
-        notices.append(f"{project_file}: mode 'full' is ignored; only you choose it, with --permission-mode")
+        how = "Only you can choose it: --permission-mode full."
+        notices.append(f"{project_file}: mode 'full' is ignored. {how}")
         project.permissions.pop("mode")
     layers = (user, project, *above)
     raw: dict[str, Any] = {}
@@ -200,52 +207,68 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
         return {}
     except (OSError, UnicodeDecodeError) as failure:
         raise ConfigError(
-            ErrorKind.READ_FAILED, f"cannot read {str(path)!r}: {failure}; correct it or move it away"
+            ErrorKind.READ_FAILED, f"Cannot read {str(path)!r}: {failure}. Fix the file or move it away."
         ) from None
     try:
         raw = _read_json(text)
     except (ValueError, RecursionError) as failure:
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{str(path)!r} is not valid JSON: {failure}; correct it or move it away"
+            ErrorKind.INVALID_ARGS,
+            f"{str(path)!r} is not valid JSON: {failure}. Fix the file or move it away.",
         ) from None
     if not isinstance(raw, dict):
         raise ConfigError(
             ErrorKind.INVALID_ARGS,
-            f"{str(path)!r} must hold a JSON object, like {{}}; correct it or move it away",
+            f"{str(path)!r} must contain a JSON object, such as {{}}. Fix the file or move it away.",
         )
     raw.pop("$schema", None)
-    return _keep_known(raw, str(path), notices)
+    unknown: list[_Unknown] = []
+    found = _keep_known(raw, str(path), unknown)
+    notices += [one.notice for one in unknown]
+    return found
 
 
-def _keep_known(raw: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
-    """The keys that we know, inside providers, models, permissions and limits too; a notice for others."""
-    found: dict[str, Any] = _pick(raw, KEYS, place, "", notices)
+class _Unknown(msgspec.Struct, frozen=True):
+    """A key that is ignored."""
+
+    place: str
+    key: str
+    known: Sequence[str]
+    """Those that could stand where its last part does."""
+
+    @property
+    def notice(self) -> str:
+        if self.key in _NOT_BUILT:
+            return f"{self.place}: key {self.key!r} is not supported yet and is ignored."
+        hint = did_you_mean(self.key.rpartition(".")[2], self.known) or "."
+        return f"{self.place}: unknown key {self.key!r} is ignored{hint}"
+
+
+def _keep_known(raw: dict[str, Any], place: str, unknown: list[_Unknown]) -> dict[str, Any]:
+    """The keys that we know, inside providers, models, permissions and limits too; lists the others."""
+    found: dict[str, Any] = _pick(raw, KEYS, place, "", unknown)
     for key, fields in (("permissions", Permissions), ("limits", Limits)):
         if key in found:
-            found[key] = _pick(found[key], fields.__struct_fields__, place, f"{key}.", notices)
+            found[key] = _pick(found[key], fields.__struct_fields__, place, f"{key}.", unknown)
     providers = found.get("providers")
     if isinstance(providers, dict):
         fields_of = [name for name in ProviderEntry.__struct_fields__ if name != "withhold_key"]
         found["providers"] = {
-            name: _pick(entry, fields_of, place, f"providers.{name}.", notices)
+            name: _pick(entry, fields_of, place, f"providers.{name}.", unknown)
             for name, entry in providers.items()
         }
     if isinstance(found.get("models"), list):
         found["models"] = [
-            _pick(entry, ModelEntry.__struct_fields__, place, f"models[{n}].", notices)
+            _pick(entry, ModelEntry.__struct_fields__, place, f"models[{n}].", unknown)
             for n, entry in enumerate(found["models"])
         ]
     return found
 
 
-def _pick(raw: Any, known: Sequence[str], place: str, prefix: str, notices: list[str]) -> Any:
+def _pick(raw: Any, known: Sequence[str], place: str, prefix: str, unknown: list[_Unknown]) -> Any:
     if not isinstance(raw, dict):
         return raw  # refused when it is converted
-    for key in raw:
-        if key not in known:
-            hint = did_you_mean(key, known)
-            what = "is not built yet, and ignored" if prefix + key in _NOT_BUILT else f"is ignored{hint}"
-            notices.append(f"{place}: unknown key {prefix + key!r} {what}")
+    unknown += [_Unknown(place, prefix + key, known) for key in raw if key not in known]
     return {key: value for key, value in raw.items() if key in known}
 
 
@@ -264,9 +287,13 @@ def _read_variables(environ: Mapping[str, str], notices: list[str]) -> dict[str,
         if name.startswith("PLANCK_") and name not in variables and name != "PLANCK_HOME":
             near = nearest(name.removeprefix("PLANCK_").lower(), [key.lower() for key in KEYS])
             if near:  # other programs may have variables of that prefix: only a near miss is worth a line
-                notices.append(f"{name} is no variable of ours; did you mean 'PLANCK_{near[0].upper()}'?")
+                meant = f"PLANCK_{near[0].upper()}"
+                notices.append(f"{name} is not a variable that Planck reads. Did you mean {meant!r}?")
     found = {key: _parse(name, key, environ[name]) for name, key in variables.items() if environ.get(name)}
-    return _keep_known(found, "environment", notices)
+    unknown: list[_Unknown] = []
+    known = _keep_known(found, "environment", unknown)
+    notices += [one.notice for one in unknown]
+    return known
 
 
 def _parse(name: str, key: str, text: str) -> Any:
@@ -281,7 +308,7 @@ def _parse(name: str, key: str, text: str) -> Any:
             return text
     raise ConfigError(
         ErrorKind.INVALID_ARGS,
-        f"the value of {name} is not valid JSON; `planck config explain {key}` shows its shape",
+        f'The value of {name} is not valid JSON. Run "planck config explain {key}" to see what it takes.',
     )
 
 
@@ -301,7 +328,8 @@ def _convert(raw: Mapping[str, Any], layers: Iterable[Layer]) -> Config:
     except msgspec.ValidationError as failure:
         where, what = _find_culprit(layers, failure)
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{where}: {what}; `planck config explain` shows each key and its shape"
+            ErrorKind.INVALID_ARGS,
+            f'{where}: {what}. Run "planck config explain" to see what each key takes.',
         ) from None
 
 
@@ -314,8 +342,9 @@ def _list_unclear(node: NodeEntry) -> list[str]:
     entries = [("accept", entry, entry) for entry in node.accept]
     entries += [("trust", entry, split_entry(entry)[0]) for entry in node.trust]
     return [
-        f"node.{key}: {entry!r} names nothing: it might match a path on any host. Write SCHEME://HOST/PATH, "
-        "USER@HOST:PATH or an absolute path, each with `*` for any part, or `*` alone for everything"
+        f"node.{key}: {entry!r} matches nothing, because it could mean a path on any host. "
+        "Write SCHEME://HOST/PATH, USER@HOST:PATH or an absolute path, with `*` for any part of it, "
+        "or `*` alone for everything."
         for key, entry, repo in entries
         if read_pattern(repo) is None
     ]
@@ -335,7 +364,7 @@ def _find_culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> 
 def _say_choices(problem: str) -> str:
     path = problem.rpartition(" - at `")[2].rstrip("`")
     choices = list_choices(path) if problem.startswith("Invalid enum value") else []
-    return f"{problem}: one of {', '.join(choices)}" if choices else problem
+    return f"{problem}. Allowed: {', '.join(choices)}" if choices else problem
 
 
 def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:

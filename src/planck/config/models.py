@@ -43,7 +43,7 @@ def resolve(config: Config, name: str) -> ModelSpec:
     if not name:
         raise ModelError(
             ErrorKind.NOT_FOUND,
-            "no model is named; pass -m PROVIDER/MODEL, or set default_model in the config",
+            "No model was given. Pass -m PROVIDER/MODEL, or set default_model in the configuration.",
             {"no_model": True},
         )
     for entry in config.models:
@@ -51,14 +51,17 @@ def resolve(config: Config, name: str) -> ModelSpec:
             return _resolve_entry(config, entry)
     provider, _, model = name.partition("/")
     if not model:
-        raise _not_found(f"{name!r} is no alias in `models`; write PROVIDER/MODEL, or add it there.")
+        raise _not_found(
+            f"{name!r} is not an alias in `models`. Write PROVIDER/MODEL, add the alias to `models`, "
+            'or run "planck models list".'
+        )
     known = provider_entry(config, provider)
     entries = [entry for entry in config.models if entry.provider == provider and entry.model == model]
     if entries:
         return _resolve_entry(config, entries[0])
     found = _find_in_catalog(provider, known, model)
     if found is None and not known.base_url and known.type not in KEYLESS:
-        raise _not_found(f"Add {model!r} to `models`, or a `base_url` to {provider!r}.")
+        raise _not_found(f"Add {model!r} to `models`, or set a `base_url` for {provider!r}.")
     return _make_spec(known, found, ModelEntry(id="", model=model, provider=provider))
 
 
@@ -90,7 +93,7 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
     if name in VENDORS or name in KEYLESS:
         return ProviderEntry(type=name, base_url=config.addresses.get(name, ""))
     known = ", ".join(dict.fromkeys((*config.providers, *VENDORS, *KEYLESS)))
-    hint = f"Known are {known}; others go into `providers` of the configuration."
+    hint = f"Known providers: {known}. Add others to `providers` in the configuration."
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.", {"hint": hint})
 
 
@@ -128,15 +131,15 @@ class DefaultModel(msgspec.Struct, frozen=True):
 async def choose_default(config: Config, ring: Keyring, transport: Transport) -> DefaultModel:
     """`default_model`, else the first vendor's that there is a key for, else a local server's first."""
     if config.default_model:
-        return DefaultModel(resolve(config, ""), "default_model of the configuration")
+        return DefaultModel(resolve(config, ""), "default_model in the configuration")
     if found := _choose_vendor(config, ring):
         return found
     for model in await find_local_models(config, ring, transport):
         return DefaultModel(model, f"the local server at {model.base_url}")
     raise ModelError(
         ErrorKind.NOT_FOUND,
-        "no model is configured; run `planck setup`, pass -m PROVIDER/MODEL, "
-        "or try `planck demo`, which needs none",
+        'No model is configured. Run "planck setup", pass -m PROVIDER/MODEL, '
+        'or try "planck demo", which needs no model.',
         {"no_model": True},
     )
 
@@ -269,7 +272,7 @@ async def _ask(provider: Provider) -> AssistantMessage | Err:
         return failure.err
     except TimeoutError:
         return Err(
-            ErrorKind.TIMEOUT, f"no answer within {_TEST_SECONDS:g} s; check the address and the network"
+            ErrorKind.TIMEOUT, f"No answer within {_TEST_SECONDS:g} s. Check the address and the network."
         )
     assert isinstance(last, AssistantMessage)
     return last

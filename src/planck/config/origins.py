@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 
 from planck.config.keys.secrets import hide
-from planck.config.load import MERGED, ConfigError, Loaded
+from planck.config.load import MERGED, ConfigError, Loaded, name_unknown_key
 from planck.config.schema import KEYS, Config, describe_key
-from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 
 
@@ -34,11 +33,7 @@ def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
     """Returns where every key comes from, or one (`limits` or `limits.steps`)."""
     wanted = [k for k in _list_keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
     if not wanted:
-        raise ConfigError(
-            ErrorKind.NOT_FOUND,
-            f"{key!r} is no key of the configuration{did_you_mean(key, _list_keys(loaded))}; "
-            "`planck config explain` lists them",
-        )
+        raise ConfigError(ErrorKind.NOT_FOUND, name_unknown_key(key, key, _list_keys(loaded)))
     return [_find_origin(loaded, k) for k in wanted]
 
 

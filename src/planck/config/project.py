@@ -90,8 +90,10 @@ class Project:
         if self.here == self.workspace:
             if self._is_named or os.path.realpath(self.here) not in _list_too_high(self._user_home):
                 return ""
-            return f"works in {str(self.here)!r}, your home or a folder above it; -C DIR names a project"
-        return f"works in {str(self.workspace)!r}, the git root above this folder; --here: in this folder"
+            where = "your home folder or a folder above it"
+            return f"Working in {str(self.here)!r}, {where}. Use -C DIR to choose a project."
+        where = "the git root above this folder"
+        return f"Working in {str(self.workspace)!r}, {where}. Use --here to work in this folder."
 
     @property
     def own_notice(self) -> str:
@@ -103,8 +105,9 @@ class Project:
         if {*own}.intersection(self.roots):
             return ""
         names = ", ".join(repr(os.path.relpath(place, self.roots[0])) for place in own)
-        how = "install it elsewhere (uv tool install planck-agents) to let them change it"
-        return f"Planck runs from {names}: read-only to agents, except in mode full; {how}" if own else ""
+        how = "To let them change it, install Planck elsewhere (uv tool install planck-agents)."
+        what = "which agents can only read, except in mode 'full'"
+        return f"Planck runs from {names}, {what}. {how}" if own else ""
 
     def _check_added(self, folder: Path | str) -> str:
         """Returns where it really is; empty: in the workspace anyway. Raises for one that can't be added."""
@@ -112,16 +115,16 @@ class Project:
         workspace, own = os.path.realpath(self.workspace), os.path.realpath(self.home)
         if not given or not os.path.isdir(real):
             raise ConfigError(
-                ErrorKind.NOT_FOUND, f"{given!r} is no directory; --add-dir takes a folder that is there"
+                ErrorKind.NOT_FOUND, f"{given!r} is not a folder. --add-dir takes an existing folder."
             )
         if real == workspace or is_inside(real, (workspace,)):
             return ""
         homes = map(os.path.realpath, list_user_homes(self.environ))
         held = [place for place in (workspace, *homes, own) if is_inside(place, (real,))]
         if held or is_inside(real, (own,)):
-            why = f"it holds {held[0]!r}" if held else "it is Planck's own"
+            why = f"it contains {held[0]!r}" if held else "it lies in Planck's own home"
             raise ConfigError(
-                ErrorKind.INVALID_ARGS, f"{given!r} can't be added: {why}; add a folder of a project"
+                ErrorKind.INVALID_ARGS, f"Cannot add {given!r}: {why}. Add the folder of a project."
             )
         return real
 
@@ -130,8 +133,8 @@ class Project:
         if place := find_private(folder, self.home, self.environ, self.config.sessions_dir):
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,
-                f"Agents can't work in {str(folder)!r}: {place!r} is private (keys, settings, sessions). "
-                "Name the folder of a project (-C DIR)",
+                f"Agents cannot work in {str(folder)!r}: {place!r} is private (keys, settings, sessions). "
+                "Choose the folder of a project with -C DIR.",
             )
 
     def doubt(self, file: Path | str) -> str:
@@ -149,7 +152,8 @@ class Project:
         except UnicodeEncodeError:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                f"the path {str(self.workspace)!a} is no UTF-8; rename the folder, or name another: -C DIR",
+                f"The path {str(self.workspace)!a} is not UTF-8. "
+                "Rename the folder, or choose another with -C DIR.",
             ) from None
 
     def check_store(self) -> None:
@@ -158,7 +162,7 @@ class Project:
         if store and store != "dev" and not store.startswith(("postgresql://", "postgres://")):
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                "`store` is a postgresql:// address, or `dev`; leave it out to have sessions as files",
+                "`store` must be a postgresql:// address or `dev`. Leave it out to keep sessions in files.",
             )
 
 
@@ -203,5 +207,5 @@ def _make_absolute(folder: Path | str) -> Path:
     except FileNotFoundError:
         raise ConfigError(
             ErrorKind.NOT_FOUND,
-            "the current folder is gone; go to another one, or name the workspace: -C /ITS/PATH",
+            "The current folder no longer exists. Change to another folder, or pass -C /PATH/OF/WORKSPACE.",
         ) from None

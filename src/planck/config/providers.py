@@ -120,7 +120,9 @@ class Providers:
             return model, ""
         address = canonical(model.base_url)
         if not address:
-            return Err(ErrorKind.INVALID_ARGS, f"{base_url!r} is no address; write it as http://host:port")
+            return Err(
+                ErrorKind.INVALID_ARGS, f"{base_url!r} is not an address; write it as http://host:port"
+            )
         from planck.config.addresses import find_known  # few spawns name an address
 
         known = await find_known(config, self.transport, model.provider, model.base_url)

@@ -36,8 +36,8 @@ def find_server(url: str = "", token_file: str = "") -> Remote:
         if len(running) != 1:
             raise ConfigError(
                 ErrorKind.NOT_FOUND,
-                f"{len(running) or 'no'} servers run in this home; name one with --server URL, "
-                "or start one: planck serve --store dev",
+                f"{len(running) or 'No'} servers are running in this home. Choose one with --server URL, "
+                'or start one with "planck serve --store dev".',
             )
         url = running[0].url
     if not token_file:
@@ -45,7 +45,7 @@ def find_server(url: str = "", token_file: str = "") -> Remote:
     if not token_file:
         raise ConfigError(
             ErrorKind.UNAUTHORIZED,
-            f"no token for {url}; name its file with --token-file or PLANCK_TOKEN_FILE",
+            f"No token for {url}. Pass the token file with --token-file or PLANCK_TOKEN_FILE.",
         )
     return Remote(url, _read_token(Path(token_file)))
 
@@ -69,10 +69,12 @@ def _read_token(path: Path) -> str:
         token = path.expanduser().read_text().strip()
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(
-            ErrorKind.READ_FAILED, f"the token file {str(path)!r} can't be read: {problem}"
+            ErrorKind.READ_FAILED,
+            f"Cannot read the token file {str(path)!r}: {problem}. Check the path and its permissions.",
         ) from None
     if not token.isascii() or not token.isprintable() or not token or " " in token:
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{str(path)!r} holds no token; it has it alone, in one line"
+            ErrorKind.INVALID_ARGS,
+            f"{str(path)!r} does not contain a token. The file must contain the token alone, on one line.",
         )
     return token

@@ -76,7 +76,7 @@ class Resources:
         try:
             self.loaded = self._load(self._trust.examine())
         except ConfigError as failure:
-            log.warning("the configuration is kept as it was: %s", failure.err.message)
+            log.warning("The new configuration is invalid and is ignored: %s", failure.err.message)
 
     def _load(self, state: TrustState) -> Loaded:
         return configuration.load(self.home, self.workspace, self._environ, self._flags, state)

@@ -67,7 +67,7 @@ class RuleBook:
                 rules = config.setdefault("permissions", {}).setdefault("rules", [])
                 rules.append(codec.decode(codec.encode(rule)))
         except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
-            return f"approved in this session; it could not be kept: {problem}"
+            return f"approved for this session; the rule could not be saved: {problem}"
         return f"{self.place}, rule {len(rules)}"
 
 
@@ -104,7 +104,7 @@ def _missing_sandbox(mode: Mode) -> str:
         return "; ".join(found.problems)
     if mode in CHANGELESS or found.sandbox.writes:
         return ""
-    return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"
+    return f"{found.sandbox.level} can only run commands that write nothing; {'; '.join(found.problems)}"
 
 
 ELSEWHERE = frozenset(
@@ -165,7 +165,7 @@ def _split(flag: str, texts: Iterable[str]) -> Iterable[tuple[str, str]]:
                 continue
             found = entry.match(text, at)
             if not found or text[found.end() : found.end() + 1] not in ("", " ", ",", "\t", "\n"):
-                raise _refuse(f"{flag}: {text[at:]!r} is no name of a tool, alone or with (...) behind it")
+                raise _refuse(f"{flag}: {text[at:]!r} is not a tool name. Write NAME or NAME(PATTERN).")
             at = found.end()
             yield found[1], (found[2] or "").strip()
 
@@ -188,9 +188,8 @@ def _find_tools(flag: str, name: str, known: Collection[str], *, others: bool) -
         return (name,)
     from planck.records.nearest import did_you_mean
 
-    raise _refuse(
-        f"{flag}: there is no tool {name!r}{did_you_mean(name, known)}; `planck tools list` has all"
-    )
+    hint = did_you_mean(name, known) or "."
+    raise _refuse(f'{flag}: unknown tool {name!r}{hint} Run "planck tools list" to see every tool.')
 
 
 def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, Any]:
@@ -206,7 +205,7 @@ def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, A
     if find_row(tool).rule == "host":
         return {**rule, "host": pattern.removeprefix("domain:")}
     taking = " and ".join(name for name, row in TOOLS.items() if row.rule != "name")
-    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern here; name the tool alone")
+    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern. Name the tool alone.")
 
 
 def _refuse(message: str) -> ConfigError:

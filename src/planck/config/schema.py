@@ -11,29 +11,32 @@ from planck.records.specs import Limits
 
 
 class OAuthEntry(msgspec.Struct, frozen=True):
-    client_id: Annotated[str, Meta(description="what the provider calls this program")]
-    device_url: Annotated[str, Meta(description="where a sign-in by device code begins (RFC 8628)")]
-    token_url: Annotated[str, Meta(description="where tokens are given and renewed")]
-    scope: Annotated[str, Meta(description="what is asked for, words with spaces between")] = ""
-    account_header: Annotated[str, Meta(description="the header that names the account, if it needs one")] = (
-        ""
-    )
+    client_id: Annotated[str, Meta(description="Client ID that the provider issued for this program")]
+    device_url: Annotated[str, Meta(description="Address where a device code sign-in starts (RFC 8628)")]
+    token_url: Annotated[str, Meta(description="Address that issues and renews tokens")]
+    scope: Annotated[str, Meta(description="Requested scopes, separated by spaces")] = ""
+    account_header: Annotated[
+        str, Meta(description="Header that names the account, if the provider needs one")
+    ] = ""
 
 
 KEYLESS = frozenset({"ollama", "llama_cpp"})
 
 
 class ProviderEntry(msgspec.Struct, frozen=True):
-    type: Annotated[str, Meta(description="anthropic, openai, google, ollama or llama_cpp")]
-    api: Annotated[str, Meta(description="openai only: chat (default with a base_url) or responses")] = ""
-    base_url: Annotated[str, Meta(description="another address than the vendor's own")] = ""
-    identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
-    headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
-    oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login PROVIDER` in a browser")] = (
-        None
-    )
+    type: Annotated[str, Meta(description="Provider type: anthropic, openai, google, ollama or llama_cpp")]
+    api: Annotated[
+        str, Meta(description="API of type openai: chat (the default with a base_url) or responses")
+    ] = ""
+    base_url: Annotated[str, Meta(description="Address to use instead of the vendor's own")] = ""
+    identifier: Annotated[str, Meta(description="The key is read from <IDENTIFIER>_API_KEY")] = ""
+    headers: Annotated[dict[str, str], Meta(description="Headers sent with every request")] = {}
+    oauth: Annotated[
+        OAuthEntry | None, Meta(description="Sign-in for `planck auth login PROVIDER` in a browser")
+    ] = None
     has_api_key: Annotated[
-        bool, Meta(description="false: a server that needs no key, and gets none, as ollama and llama_cpp")
+        bool,
+        Meta(description="false for a server that needs no key and gets none, such as ollama or llama_cpp"),
     ] = True
     withhold_key: bool = False
     """Set by the loader alone: this address came from a project's file, which must not see a key."""
@@ -48,34 +51,44 @@ _Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
 
 class PriceEntry(msgspec.Struct, frozen=True):
-    """USD for a million tokens."""
+    """Prices in USD per million tokens."""
 
     input: _Usd
     output: _Usd
-    cache_read: Annotated[_Usd | None, Meta(description="default: as input")] = None
-    cache_write: Annotated[_Usd | None, Meta(description="default: as input")] = None
+    cache_read: Annotated[_Usd | None, Meta(description="Default: the input price")] = None
+    cache_write: Annotated[_Usd | None, Meta(description="Default: the input price")] = None
 
 
 class ModelEntry(msgspec.Struct, frozen=True):
-    id: Annotated[str, Meta(description="your name for it, used with -m and in teams")]
-    model: Annotated[str, Meta(description="the provider's own name for it")]
-    provider: Annotated[str, Meta(description="a key of providers, or a provider type")]
+    id: Annotated[str, Meta(description="Your alias for the model, used with -m and in teams")]
+    model: Annotated[str, Meta(description="The provider's own name for the model")]
+    provider: Annotated[str, Meta(description="A key of `providers`, or a provider type")]
     name: str = ""
-    params: Annotated[dict[str, Any], Meta(description="sent with every request, e.g. temperature")] = {}
-    context_window: Annotated[_Tokens, Meta(description="in tokens; 0: as the catalog has it")] = 0
+    params: Annotated[
+        dict[str, Any], Meta(description="Parameters sent with every request, such as temperature")
+    ] = {}
+    context_window: Annotated[
+        _Tokens, Meta(description="Size of the context window in tokens; 0: use the catalog's value")
+    ] = 0
     max_output: Annotated[
-        _Tokens, Meta(description="tokens that an answer may have; a budget holds so many; 0: as usual")
+        _Tokens,
+        Meta(description="Maximum tokens of one answer, which a budget reserves; 0: use the default"),
     ] = 0
     price: Annotated[
-        PriceEntry | None, Meta(description="in USD for a million tokens; a budget needs it to be known")
+        PriceEntry | None,
+        Meta(description="Price in USD per million tokens; a budget in USD needs a known price"),
     ] = None
 
 
 class QuotaEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For all sessions of a user and one day, which ends at midnight UTC."""
+    """Limits for all sessions of a user per day. A day ends at midnight UTC."""
 
-    usd_per_day: Annotated[_Usd | None, Meta(description="US dollars; 0: nothing that costs")] = None
-    tokens_per_day: Annotated[_Tokens | None, Meta(description="read and written, cached ones too")] = None
+    usd_per_day: Annotated[
+        _Usd | None, Meta(description="Maximum cost per day in USD; 0: only free requests")
+    ] = None
+    tokens_per_day: Annotated[
+        _Tokens | None, Meta(description="Maximum input and output tokens per day, cached ones included")
+    ] = None
 
 
 _Seconds = Annotated[float, Meta(gt=0, le=86_400)]
@@ -83,100 +96,143 @@ _Sessions = Annotated[int, Meta(ge=0, le=10_000)]
 
 
 class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """This machine, as one of several that work on the sessions of one database."""
+    """This machine as a node of a pool, whose nodes share the sessions of one database."""
 
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{0,64}$", description="default: the host's name")] = ""
-    labels: Annotated[list[str], Meta(description="what it has: `submit --need` asks for some")] = []
-    work: Annotated[_Sessions | None, Meta(description="sessions at a time; 0: none")] = None
-    mode: Annotated[Mode | None, Meta(description="the most that a submitted session may do here")] = None
+    name: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z0-9_.-]{0,64}$", description="Name of the node; default: the host name"),
+    ] = ""
+    labels: Annotated[
+        list[str], Meta(description="Labels of the node, which `submit --need` can require")
+    ] = []
+    work: Annotated[
+        _Sessions | None, Meta(description="Maximum number of sessions at a time; 0: no sessions")
+    ] = None
+    mode: Annotated[
+        Mode | None, Meta(description="Most permissive mode of a submitted session on this node")
+    ] = None
     accept: Annotated[
         list[str],
-        Meta(description="repositories and folders that it works on, `*` for any part; empty: none"),
+        Meta(
+            description="Repositories and folders that the node works on, with `*` for any part; empty: none"
+        ),
     ] = []
     trust: Annotated[
         list[str],
         Meta(
-            description="repositories whose own files may run things here, at the newest commit of their "
-            "default branch; REPO#BRANCH or REPO#refs/tags/TAG names another ref, `*` any part"
+            description="Trusted repositories, whose own files may run things on this node, at the newest "
+            "commit of their default branch; REPO#BRANCH or REPO#refs/tags/TAG names another ref, "
+            "with `*` for any part"
         ),
     ] = []
-    drain_s: Annotated[_Seconds, Meta(description="how long work may go on after `nodes drain`")] = 900.0
+    drain_s: Annotated[_Seconds, Meta(description="Seconds that work may continue after `nodes drain`")] = (
+        900.0
+    )
 
 
 class ClusterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    lease_s: Annotated[_Seconds, Meta(description="a node that is silent for so long has lost its work")] = (
-        30.0
-    )
-    beat_s: Annotated[_Seconds, Meta(description="how often a node says that it lives")] = 5.0
+    lease_s: Annotated[
+        _Seconds, Meta(description="Seconds of silence after which other nodes take over a node's work")
+    ] = 30.0
+    beat_s: Annotated[_Seconds, Meta(description="Seconds between two heartbeats of a node")] = 5.0
 
 
 class Permissions(msgspec.Struct, frozen=True):
-    mode: Annotated[Mode, Meta(description="read-only, plan, ask, workspace or full")] = Mode.ASK
-    rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
+    mode: Annotated[Mode, Meta(description="Permission mode: read-only, plan, ask, workspace or full")] = (
+        Mode.ASK
+    )
+    rules: Annotated[
+        list[dict[str, Any]], Meta(description="Rules that allow, deny or ask, by tool and argument")
+    ] = []
 
 
 class Config(msgspec.Struct, frozen=True):
-    default_model: Annotated[str, Meta(description="used where no model is named")] = ""
-    default_team: Annotated[str, Meta(description="used where no team is named")] = ""
+    default_model: Annotated[str, Meta(description="Model to use if none is given")] = ""
+    default_team: Annotated[str, Meta(description="Team to use if none is given")] = ""
     sessions_dir: Annotated[
-        str, Meta(description="where sessions are kept; default: sessions in the home")
+        str, Meta(description="Folder for sessions; default: `sessions` in the home of Planck")
     ] = ""
     durability: Annotated[
         Literal["process", "power"],
-        Meta(description="what each event survives at once: the process's death, or a power cut (slower)"),
+        Meta(
+            description="What every saved event survives: a crash of the process, or a power failure (slower)"
+        ),
     ] = "process"
-    store: Annotated[str, Meta(description="a postgresql:// URL instead of files")] = ""
-    skills_dirs: Annotated[list[str], Meta(description="where skills are; replaces the usual places")] = []
-    teams_dirs: Annotated[list[str], Meta(description="where teams are; replaces the usual places")] = []
-    tools_dirs: Annotated[list[str], Meta(description="where tools are; replaces the usual places")] = []
-    sidecar: Annotated[str | dict[str, str], Meta(description="a path, or a map of names to paths")] = ""
-    mcpServers: Annotated[dict[str, Any], Meta(description="MCP servers by name: command or url")] = {}
-    hooks: Annotated[dict[str, Any], Meta(description="commands that run at events of a session")] = {}
+    store: Annotated[
+        str, Meta(description="Database for sessions instead of files: a postgresql:// URL, or dev")
+    ] = ""
+    skills_dirs: Annotated[
+        list[str], Meta(description="Folders to search for skills instead of the default ones")
+    ] = []
+    teams_dirs: Annotated[
+        list[str], Meta(description="Folders to search for teams instead of the default ones")
+    ] = []
+    tools_dirs: Annotated[
+        list[str], Meta(description="Folders to search for tools instead of the default ones")
+    ] = []
+    sidecar: Annotated[
+        str | dict[str, str], Meta(description="Path of a sidecar, or a map of names to paths")
+    ] = ""
+    mcpServers: Annotated[
+        dict[str, Any], Meta(description="MCP servers by name, each with a command or a url")
+    ] = {}
+    hooks: Annotated[
+        dict[str, Any], Meta(description="Commands to run at events of a session, by event")
+    ] = {}
     agents_md: Annotated[
         Literal["nearest", "chain", "off"],
         Meta(
-            description="which AGENTS.md a prompt carries: all from the git root down, the nearest, or none"
+            description="AGENTS.md files in the system prompt: all from the git root down (chain), "
+            "the nearest one, or none (off)"
         ),
     ] = "chain"
-    permissions: Annotated[Permissions, Meta(description="what may be done without a question")] = (
-        Permissions()
-    )
-    limits: Annotated[Limits, Meta(description="what a team may use; a model can't raise them")] = Limits()
-    locale: Annotated[str, Meta(description="the language of the interface")] = ""
-    providers: Annotated[dict[str, ProviderEntry], Meta(description="where models are, by name")] = {}
-    models: Annotated[list[ModelEntry], Meta(description="models with a name and settings of yours")] = []
+    permissions: Annotated[Permissions, Meta(description="What agents may do without asking")] = Permissions()
+    limits: Annotated[Limits, Meta(description="Limits of a team; a model cannot raise them")] = Limits()
+    locale: Annotated[str, Meta(description="Language of the interface")] = ""
+    providers: Annotated[dict[str, ProviderEntry], Meta(description="Model providers by name")] = {}
+    models: Annotated[list[ModelEntry], Meta(description="Models with your own alias and settings")] = []
     peers_wait_ms: Annotated[
         int,
         Meta(
             ge=0,
             le=60_000,
-            description="how long a first request waits for peers that never listed their tools",
+            description="Milliseconds that a first request waits for MCP servers and sidecars that have "
+            "never listed their tools",
         ),
     ] = 2_000
     keys: Annotated[
         dict[str, str | list[str]],
         Meta(
-            description="keys of the terminal by action, as `?` lists them there; also editing (emacs, vi), "
-            "bell (on, off); your own file only"
+            description="Terminal keys by action, as `?` lists them in a conversation; also editing "
+            "(emacs, vi) and bell (on, off); user configuration only"
         ),
     ] = {}
     budget: Annotated[
-        Allowance | None, Meta(description="what one session may take, over all its runs; your own file only")
+        Allowance | None, Meta(description="Budget of one session over all its runs; user configuration only")
     ] = None
     quotas: Annotated[
         dict[str, QuotaEntry],
         Meta(
-            description="what all sessions may take of a provider in a day, by its name; your own file only"
+            description="Daily limits of all your sessions together, by provider name; "
+            "user configuration only"
         ),
     ] = {}
     server: Annotated[
         str,
-        Meta(description="where `submit`, `watch`, `answer` and `nodes` find a server; your own file only"),
+        Meta(
+            description="Address of the server for `submit`, `watch`, `answer`, `interrupt` and `nodes`; "
+            "user configuration only"
+        ),
     ] = ""
-    node: Annotated[NodeEntry, Meta(description="this machine in a pool; your own file only")] = NodeEntry()
+    node: Annotated[
+        NodeEntry, Meta(description="This machine as a node of a pool; user configuration only")
+    ] = NodeEntry()
     cluster: Annotated[
         ClusterEntry,
-        Meta(description="when a node counts as lost, for all of them alike; your own file only"),
+        Meta(
+            description="When a node counts as lost, the same for all nodes of a pool; "
+            "user configuration only"
+        ),
     ] = ClusterEntry()
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/environment`)."""

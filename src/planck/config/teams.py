@@ -77,7 +77,9 @@ def find_alias(alias: str, dirs: Sequence[Path]) -> Path:
 def check_alias(alias: str) -> None:
     """Raises for a path: an alias is the name of a folder among the teams."""
     if alias in ("", ".", "..") or "/" in alias or "\0" in alias:
-        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{alias!r} is not an alias; use a plain name like crew")
+        raise TeamFileError(
+            ErrorKind.INVALID_ARGS, f"{alias!r} is not a team alias. Use a plain name such as crew."
+        )
 
 
 def _find_first(alias_or_path: str, candidates: Sequence[Path]) -> Path:
@@ -86,7 +88,8 @@ def _find_first(alias_or_path: str, candidates: Sequence[Path]) -> Path:
             return candidate
     raise TeamFileError(
         ErrorKind.NOT_FOUND,
-        f"no team {alias_or_path!r}; `planck teams list` shows those there are, `planck teams new` makes one",
+        f'Team not found: {alias_or_path!r}. Run "planck teams list" to see all teams, '
+        'or "planck teams new" to create one.',
     )
 
 
@@ -105,9 +108,13 @@ def _decode(path: Path, type_: type[T]) -> T:
         try:
             return msgspec.convert(parse_relaxed(content.decode()), type_)
         except msgspec.ValidationError as wrong:
-            raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {wrong}") from None
+            raise _refuse_file(path, wrong) from None
         except (ValueError, RecursionError):
-            raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
+            raise _refuse_file(path, failure) from None
+
+
+def _refuse_file(path: Path, problem: Exception) -> TeamFileError:
+    return TeamFileError(ErrorKind.INVALID_ARGS, f"{path} is not a valid team file: {problem}. Fix the file.")
 
 
 def read_team_text(path: Path) -> str:
@@ -118,7 +125,10 @@ def _read(path: Path) -> bytes:
     try:
         return read_regular(path, _MAX_BYTES)
     except OSError as failure:
-        raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
+        raise TeamFileError(
+            ErrorKind.READ_FAILED,
+            f"Cannot read {path}: {failure.strerror}. Check the path and its permissions.",
+        ) from None
 
 
 def needs_default(path: Path) -> bool:
@@ -151,7 +161,7 @@ def load_team(
     if doubt:
         _refuse_doubtful(path, file, doubt)
     if problems:
-        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
+        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {' '.join(problems)}")
     entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
     lead = lead or _resolve_own(entries[0], resolve)
     members = [
@@ -189,12 +199,12 @@ def _name_source(foreign: ForeignSpec, path: Path) -> ForeignSpec:
 
 def _refuse_doubtful(path: Path, file: TeamFile, doubt: str) -> None:
     if any(entry.base_url for entry in file.members):
-        does = "sends prompts to an address of its own"
+        does = "sends prompts to its own address"
     elif foreign := next((entry.acp for entry in file.members if entry.acp), None):
-        does = f"starts a program of its own, {shlex.join(foreign.command)!r}"
+        does = f"starts its own program, {shlex.join(foreign.command)!r}"
     else:
         return
-    raise TeamFileError(ErrorKind.PERMISSION_DENIED, f"{path} {does}, and {doubt}")
+    raise TeamFileError(ErrorKind.PERMISSION_DENIED, f"{path} {does}, but {doubt}")
 
 
 def find_foreign(path: Path) -> dict[str, ForeignSpec]:
@@ -208,19 +218,20 @@ def _check_members(file: TeamFile, places: Sequence[str]) -> list[str]:
     problems = []
     orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
     if orchestrators != 1:
-        problems.append(f"exactly one member must have type 'orchestrator', not {orchestrators}")
+        problems.append(f"Exactly one member must have type 'orchestrator', not {orchestrators}.")
     names = [entry.name or entry.type for entry in file.members]
     problems += [
-        f"two members are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})
+        f"Two members are named {name!r}. Names must be unique."
+        for name in sorted({n for n in names if names.count(n) > 1})
     ]
     for entry in file.members:
         who = entry.name or entry.type
         if not who.isprintable() or not 0 < len(who) <= _LONGEST_NAME:
-            problems.append(f"{who!r}: a name has 1 to {_LONGEST_NAME} characters, none of them invisible")
+            problems.append(f"{who!r}: a name must have 1 to {_LONGEST_NAME} characters, none invisible.")
         if bool(entry.provider) is not bool(entry.model_id):
-            problems.append(f"{who}: provider and model_id go together; give both, or neither")
+            problems.append(f"{who}: `provider` and `model_id` belong together. Set both or neither.")
         elif entry.base_url and not entry.provider:
-            problems.append(f"{who}: a base_url needs a provider and a model_id")
+            problems.append(f"{who}: `base_url` needs `provider` and `model_id`.")
         problems += [f"{who}: {problem}" for name in entry.roots if (problem := _check_root(name, places))]
         if entry.acp:
             problems += [f"{who}: {problem}" for problem in _check_foreign(entry, entry.acp)]
@@ -230,9 +241,9 @@ def _check_members(file: TeamFile, places: Sequence[str]) -> list[str]:
 def _check_root(name: str, places: Sequence[str]) -> str:
     place = place_root(name, places)
     if not place:
-        return f"the root {name!r} is outside of the workspace, or protected; name a folder in it"
+        return f"root {name!r} is outside the workspace, or protected. Use another folder of the workspace."
     if not os.path.isdir(place) or os.path.realpath(place) != place:
-        return f"the root {name!r} is no folder of the workspace; make it first, and no link"
+        return f"root {name!r} must be an existing folder of the workspace, not a link. Create it first."
     return ""
 
 
@@ -252,7 +263,7 @@ def find_unbuilt(path: Path) -> list[str]:
     """Names what a team asks for and does not get: it starts all the same, and the user is told."""
     _decode(path, TeamFile)  # what is no team is told of as such, and not looked at key by key
     return [
-        f"{who}: `{key}` is not built yet, and nothing keeps it"
+        f"{who}: `{key}` is not supported yet and has no effect."
         for who, key in _list_unread(path)
         if key in _PROMISED
     ]
@@ -266,14 +277,17 @@ def _find_mistyped(path: Path) -> list[str]:
 def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
     own = {"provider": entry.provider, "tools": entry.tools, "skills": entry.skills, "opts": entry.opts}
     if given := [name for name, value in own.items() if value]:
-        yield f"`acp` brings a model and tools of its own; leave out {', '.join(given)}"
+        yield f"`acp` brings its own model and tools. Leave out {', '.join(given)}."
     if entry.type == "orchestrator":
-        yield "the orchestrator can't be another program; make it a worker"
+        yield "the orchestrator cannot be another program. Make this member a worker."
     if not foreign.command or not foreign.command[0]:
-        yield 'acp.command is empty; give the program and its arguments, like ["goose", "acp"]'
+        yield 'acp.command is empty. Set the program and its arguments, such as ["goose", "acp"].'
     for name in foreign.env:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            yield f"acp.env has names of variables, whose values are yours; {name!r} is none"
+            yield (
+                "acp.env takes names of variables, whose values come from your environment. "
+                f"{name!r} is not a name of a variable."
+            )
 
 
 def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
@@ -287,10 +301,12 @@ def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
     except (OSError, UnicodeDecodeError) as failure:
         if isinstance(failure, OSError) and failure.errno == errno.EXDEV:
             raise TeamFileError(
-                ErrorKind.OUTSIDE_WORKSPACE, f"the prompt {text!r} of {entry.type!r} lies outside {folder}"
+                ErrorKind.OUTSIDE_WORKSPACE,
+                f"The prompt {text!r} of {entry.type!r} is outside {folder}. Move it into that folder.",
             ) from None
         raise TeamFileError(
-            ErrorKind.READ_FAILED, f"cannot read the prompt {text!r} of {entry.type!r}: {failure}"
+            ErrorKind.READ_FAILED,
+            f"Cannot read the prompt {text!r} of {entry.type!r}: {failure}. Fix the path or the file.",
         ) from None
 
 
@@ -405,7 +421,8 @@ def check_team(
             problems.append(f"{who}: {failure.err.message}")
             continue
         if window and len(prompt.encode()) // _BYTES_PER_TOKEN > window:
-            problems.append(f"{who}: its prompt of {len(prompt.encode())} bytes does not fit {window} tokens")
+            size, room = f"{len(prompt.encode()):,} bytes", f"{window:,} tokens"
+            problems.append(f"{who}: its prompt of {size} does not fit the context window of {room}.")
     return problems
 
 
@@ -420,7 +437,7 @@ def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Pat
     check_alias(alias)
     target = folder / alias
     if target.exists():
-        raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists; choose another alias")
+        raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists. Choose another alias.")
     (target / "prompts").mkdir(parents=True)
     for name, text in _PROMPTS.items():
         create_file(target / "prompts" / f"{name}.md", text)
@@ -435,17 +452,17 @@ def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Pat
 
 
 _MEMBERS = (
-    ("orchestrator", "Plans, delegates, reports.", ["read", "glob", "grep"]),
+    ("orchestrator", "Plans the work, delegates it and reports the result.", ["read", "glob", "grep"]),
     ("builder", "Changes the code.", ["read", "write", "edit", "glob", "grep", "bash"]),
-    ("tester", "Runs the tests and says what fails.", ["read", "bash"]),
+    ("tester", "Runs the tests and reports what fails.", ["read", "bash"]),
 )
 
 _PROMPTS = {
-    "orchestrator": "Split the task, delegate building to builder and checking to tester, then report.\n",
-    "builder": "Make the smallest change that does the task, and say which files you changed.\n",
-    "tester": "Run the tests, and report what you ran and the last lines that it printed.\n",
+    "orchestrator": "Split the task. Delegate changes to builder and checks to tester. Then report.\n",
+    "builder": "Make the smallest change that completes the task. Then list the files that you changed.\n",
+    "tester": "Run the tests. Report the commands that you ran and the last lines of their output.\n",
 }
 
 
 def _name_unknown(who: str, what: str, name: str, known: Collection[str]) -> str:
-    return f"{who}: unknown {what} {name!r}{did_you_mean(name, known)}"
+    return f"{who}: unknown {what} {name!r}{did_you_mean(name, known) or '.'}"

@@ -64,10 +64,13 @@ class TrustState(msgspec.Struct, frozen=True):
         """One line for the user; empty where nothing was left out."""
         if self.trusted or not self.content.runs:
             return ""
-        why = f"it changed since ({', '.join(self.changed)})" if self.changed else "its own files run nothing"
+        why = ", so its own files run nothing"
+        if self.changed:
+            why = f": files changed since you trusted it ({', '.join(self.changed)})"
         return (
-            f"this folder is not trusted: {why}; left out: {'; '.join(self.content.runs)}. "
-            "Look at them, then pass --trust for this run, or `planck permissions trust` for good"
+            f"This folder is not trusted{why}. Left out: {'; '.join(self.content.runs)}. "
+            "Review these files. Then pass --trust to trust them for this run, "
+            'or run "planck permissions trust" to trust them permanently.'
         )
 
 
@@ -136,12 +139,12 @@ class Trust:
             return ""
         standing = self.examine()
         if not standing.trusted:
-            return "this folder is not trusted; look at it, then pass --trust"
+            return "this folder is not trusted. Review its files, then pass --trust."
         for name in own:
             if any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
                 continue
             if self._this_run is None:
-                return f"{OPEN_TO_AGENTS}, or look at it and pass --trust"
+                return f"{OPEN_TO_AGENTS} Or review it and pass --trust."
             if not self._lay_there(Path(name)):
                 return OPEN_TO_AGENTS
         return ""
@@ -207,7 +210,8 @@ class Trust:
         """For good, for exactly what was seen."""
         if seen.unsound:
             raise TrustError(
-                ErrorKind.LIMIT_EXCEEDED, f"can't be trusted for good: {seen.unsound}; pass --trust each time"
+                ErrorKind.LIMIT_EXCEEDED,
+                f"This folder cannot be trusted permanently: {seen.unsound}. Pass --trust for each run.",
             )
         _store(self._home, {**_read_stored(self._home), self._key: seen.hashes})
 
@@ -220,8 +224,8 @@ class Trust:
         return had
 
 
-OPEN_TO_AGENTS = "agents may write there; move it to .planck/teams, or out of the folders that they work in"
-IN_CLONE = "it lies in the clone of another session; copy it to a folder of your own"
+OPEN_TO_AGENTS = "agents may write there. Move it to .planck/teams, or out of the agents' folders."
+IN_CLONE = "it is in the clone of another session. Copy it to your own folder."
 _LISTS = ("tools_dirs", "teams_dirs")
 _USERS = ("config.json", "tools", "teams", "agents", "skills", "commands", "sidecar", "hooks")
 """Places of the home that hold the user's own files. Beside them lies what others wrote."""
@@ -332,7 +336,7 @@ def _read(path: Path, left: int) -> tuple[str, bytes]:
         return "is a folder", b""
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return "is no regular file", b""
+            return "is not a regular file", b""
         content = file.read(left + 1)
     return ("is too large", b"") if len(content) > left else ("", content)
 
@@ -341,7 +345,8 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
     parts = relative.split("/")
     if relative == ".planck/config.json":
         keys = [key for key in _decode(content) if key not in NARROWING]
-        yield relative + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
+        what = ", ".join(map(str, keys)) or "all but stricter permissions and limits"
+        yield f"{relative} ({what})"
     elif relative == ".mcp.json":
         from planck.config.files import find_servers  # few projects have one
 
@@ -349,12 +354,12 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
             servers = ", ".join(find_servers(_decode(content)))
         except ValueError:
             servers = "?"
-        yield f"{relative} (MCP servers {servers})"
+        yield f"{relative} (MCP servers: {servers})"
     elif parts[-1] == "TOOL.json":
         found = _decode(content)
         yield f"tool {found.get('name', parts[-2])} ({relative}): {str(found.get('command', '?'))[:200]}"
     elif relative.startswith(".planck/sidecar/") and parts[-1] in ("sidecar.py", "pyproject.toml"):
-        yield f"the sidecar ({relative})"
+        yield f"sidecar ({relative})"
     elif parts[-1] == "TEAM.json":
         yield from _describe_team(relative, _decode(content))
     elif relative.startswith((".planck/hooks/", *AGENTS)):
@@ -369,9 +374,9 @@ def _describe_team(relative: str, team: Mapping[str, Any]) -> Iterator[str]:
         if acp:
             command = acp.get("command") if isinstance(acp, dict) else acp
             words = command if isinstance(command, list) else [command]
-            yield f"a member of {relative}: {' '.join(map(str, words))[:200]}"
+            yield f"a program of {relative}: {' '.join(map(str, words))[:200]}"
         elif isinstance(member, dict) and member.get("base_url"):
-            yield f"a member of {relative} at {str(member['base_url'])[:200]}"
+            yield f"an address of {relative}: {str(member['base_url'])[:200]}"
 
 
 def _decode(content: bytes) -> dict[str, Any]:
@@ -403,11 +408,12 @@ def _read_stored(home: Path) -> dict[str, dict[str, str]]:
         return {}
     except NotADirectoryError:
         raise TrustError(
-            ErrorKind.READ_FAILED, f"the home {str(home)!r} is no folder; move it away, or set PLANCK_HOME"
+            ErrorKind.READ_FAILED,
+            f"The home {str(home)!r} is not a folder. Move it away, or set PLANCK_HOME.",
         ) from None
     except (OSError, codec.DecodeError) as problem:
         raise TrustError(
-            ErrorKind.READ_FAILED, f"{str(trust_file(home))!r} can't be read: {problem}; move it away"
+            ErrorKind.READ_FAILED, f"Cannot read {str(trust_file(home))!r}: {problem}. Move it away."
         ) from None
 
 

@@ -56,10 +56,10 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
         if found is None:
             if marked and written.lower().endswith(_IMAGES):
                 raise AttachmentError(
-                    ErrorKind.NOT_FOUND, f"no file {written!r} in {folder}; nothing was sent"
+                    ErrorKind.NOT_FOUND, f"File not found in {folder}: {written!r}. Nothing was sent."
                 )
             if marked and ("/" in written or "." in written):
-                notes.append(f"no file {fit_line(written, 60)!r}: it is sent as it is written")
+                notes.append(f"{fit_line(written, 60)!r} is not a file; sent as plain text")
             continue
         name, path = found
         try:
@@ -67,7 +67,7 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
         except OSError as problem:
             if problem.errno != errno.EXDEV:
                 raise _unreadable(name, problem) from problem
-            notes.append(f"{fit_line(name, 60)!r} is outside of {within}: it is not read")
+            notes.append(f"{fit_line(name, 60)!r} is outside {within} and was not read")
             continue
         try:
             image = _read_image(fd, name)
@@ -76,16 +76,16 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
             os.close(fd)
         if image:
             seen.append(image)
-            notes.append(f"with the image {fit_line(name, 60)}")
+            notes.append(f"attached image {fit_line(name, 60)}")
         elif marked:
             left -= len(content.encode())
             texts.append(_frame(name, content))
-            notes.append(f"with {fit_line(name, 60)}, {len(content):,} characters")
+            notes.append(f"attached {fit_line(name, 60)} ({len(content):,} characters)")
         if len(texts) + len(seen) > _MAX_FILES or left <= 0:
             raise AttachmentError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"one message takes {_MAX_FILES} files and {_MAX_TEXT // 1024} KiB of text; name fewer, "
-                "an agent can read the others itself",
+                f"One message can attach at most {_MAX_FILES} files and {_MAX_TEXT // 1024} KiB of text. "
+                "Name fewer files; an agent can read the others itself.",
             )
     return Attached("\n\n".join([text, *texts]), tuple(seen), tuple(notes))
 
@@ -95,7 +95,7 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
     for name in names:
         path = folder / Path(name).expanduser()
         if not path.is_file():
-            raise AttachmentError(ErrorKind.NOT_FOUND, f"there is no image {name!r}; nothing was sent")
+            raise AttachmentError(ErrorKind.NOT_FOUND, f"Image not found: {name!r}. Nothing was sent.")
         try:
             fd = open_within(path, "/")
         except OSError as problem:
@@ -107,7 +107,7 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
         if image is None:
             raise AttachmentError(
                 ErrorKind.INVALID_ARGS,
-                f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
+                f"{name!r} is not an image that models accept (png, jpeg, gif or webp). Nothing was sent.",
             )
         images.append(image)
     return images
@@ -152,7 +152,8 @@ def _read_image(fd: int, name: str) -> Image | None:
             if named:
                 raise AttachmentError(
                     ErrorKind.INVALID_ARGS,
-                    f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
+                    f"{name!r} is not an image that models accept (png, jpeg, gif or webp). "
+                    "Nothing was sent.",
                 )
             return None
         with open(fd, "rb", closefd=False) as file:
@@ -162,7 +163,7 @@ def _read_image(fd: int, name: str) -> Image | None:
     if len(content) > MAX_IMAGE:
         raise AttachmentError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{name!r} has more than {MAX_IMAGE >> 20} MiB, which no model takes; make it smaller",
+            f"{name!r} is larger than {MAX_IMAGE >> 20} MiB, which no model accepts. Make it smaller.",
         )
     import base64
 
@@ -175,7 +176,7 @@ def _read_file(fd: int, name: str, limit: int) -> str:
             return _list_folder(fd)
         _require_regular(fd)
         if b"\0" in os.pread(fd, 8192, 0):
-            raise AttachmentError(ErrorKind.INVALID_ARGS, f"{name!r} is no text; nothing was sent")
+            raise AttachmentError(ErrorKind.INVALID_ARGS, f"{name!r} is not a text file. Nothing was sent.")
         return read_text(fd, limit)
     except OSError as problem:
         raise _unreadable(name, problem) from problem
@@ -190,12 +191,12 @@ def _list_folder(fd: int) -> str:
 
 def _require_regular(fd: int) -> None:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
 
 
 def _unreadable(name: str, problem: OSError) -> AttachmentError:
     return AttachmentError(
-        ErrorKind.READ_FAILED, f"{name!r} can't be read: {problem.strerror or problem}; nothing was sent"
+        ErrorKind.READ_FAILED, f"Cannot read {name!r}: {problem.strerror or problem}. Nothing was sent."
     )
 
 

@@ -36,7 +36,7 @@ class Behind(PlanckError):
 
     def __init__(self, seq: int) -> None:
         super().__init__(
-            ErrorKind.LIMIT_EXCEEDED, f"the client fell behind after event {seq}; ask again from there"
+            ErrorKind.LIMIT_EXCEEDED, f"The client fell behind after event {seq}. Ask again from there."
         )
         self.seq = seq
 

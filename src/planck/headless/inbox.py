@@ -47,7 +47,7 @@ class Inbox:
         The same request again is the same answer: with a key it may be repeated.
         """
         if scope not in list(Scope):
-            return Err(ErrorKind.INVALID_ARGS, f"{scope!r} is no scope; use one of {', '.join(Scope)}")
+            return Err(ErrorKind.INVALID_ARGS, f"{scope!r} is not a scope. Use one of {', '.join(Scope)}.")
         answer = Answer(id, digest, allow, Scope(scope), reason, rule, request)
         waiting = self._open.get(id)
         if waiting is None or not waiting.is_waited_for:
@@ -55,10 +55,12 @@ class Inbox:
         if digest != waiting.question.digest:
             return Err(
                 ErrorKind.WRITER_CONFLICT,
-                "this is the answer to another question than the one that waits; look at it again",
+                "This answer is for another question than the pending one. Read the question again.",
             )
         if allow and answer.scope is not Scope.ONCE and not waiting.question.rule:
-            return Err(ErrorKind.INVALID_ARGS, "this call can only be allowed once; answer with scope 'once'")
+            return Err(
+                ErrorKind.INVALID_ARGS, "This call can only be allowed once. Answer with scope 'once'."
+            )
         del self._open[id]
         waiting.answer.set_result(answer)
         self._settle(id, Settled(True, request))
@@ -98,7 +100,7 @@ class Inbox:
             return self._settled[id].refuse(request)
         if id in self._open:  # its asker was told to stop, and has not run since
             return Settled(False).refuse(request)
-        return Err(ErrorKind.NOT_FOUND, f"no question {id!r} waits for an answer; list those that do")
+        return Err(ErrorKind.NOT_FOUND, f"Question {id!r} is not pending. List the pending questions.")
 
     def _settle(self, id: str, settled: Settled) -> None:
         self._settled[id] = settled

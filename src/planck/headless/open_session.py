@@ -55,8 +55,8 @@ _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
 _SAID_AGAIN = (
-    f"a Stop hook sent the orchestrator on, and it ended {_SAME_TEXTS} times with the same text, so it is "
-    "not sent on again; say what it should do instead, or mend the hook"
+    f"A Stop hook told the orchestrator to continue, but it ended with the same text {_SAME_TEXTS} times, "
+    "so it is not continued again. Tell it what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5
@@ -120,8 +120,8 @@ class OpenSession:
     def _check_open(self) -> None:
         """For whatever needs a team that lives and a log that is open."""
         if self.closed:
-            way_out = f"open it again with Planck.resume({self.id!r})"
-            raise SessionClosed(ErrorKind.DETACHED, f"the session {self.name!r} is closed; {way_out}")
+            way_out = f"Open it again with Planck.resume({self.id!r})."
+            raise SessionClosed(ErrorKind.DETACHED, f"Session {self.name!r} is closed. {way_out}")
 
     @property
     def id(self) -> str:
@@ -198,7 +198,7 @@ class OpenSession:
         self._wired.change_mode(mode)
         if self._wired.mode is not before:
             await log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
-            await self._tell_mode("The user changed it: ")
+            await self._tell_mode("The user changed the permission mode: ")
 
     async def accept_plan(self) -> Accepted:
         """Let the orchestrator carry out the plan that it made in mode `plan`.
@@ -207,10 +207,13 @@ class OpenSession:
         """
         team = self._team
         if self._wired.mode is not Mode.PLAN:
-            why = f"the session is in mode {self._wired.mode.value!r}; choose 'plan' and ask for a plan first"
+            mode = self._wired.mode.value
+            why = f"The session is in mode {mode!r}. Switch to mode 'plan' and ask for a plan first."
             raise AgentError(ErrorKind.INVALID_ARGS, why)
         if not all(member.actor.idle for member in team.members):
-            raise AgentError(ErrorKind.INVALID_ARGS, "the plan is not finished; wait for it, or interrupt")
+            raise AgentError(
+                ErrorKind.INVALID_ARGS, "The plan is not finished. Wait for it, or interrupt the agents."
+            )
         await self.change_mode(self._find_mode_before_plan())
         return await self._send(team.orchestrator, _GO_ON_WITH_PLAN, False, Origin.PLANCK)
 
@@ -226,7 +229,7 @@ class OpenSession:
         """Tells the agents of a resumed session that their mode is another, or that a person is there now."""
         if before and before.mode != self._wired.mode:
             await self._log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before.mode))
-            await self._tell_mode("The user changed it: ")
+            await self._tell_mode("The user changed the permission mode: ")
         elif before and before.person is not None and before.person != self._wired.person:
             await self._tell_mode("")
 
@@ -247,10 +250,10 @@ class OpenSession:
             isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
         ):
             raise AgentError(
-                ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
+                ErrorKind.DETACHED, f"Agent {agent!r} is in the log but no longer alive. Spawn another one."
             )
         names = [member.name for member in team.members]
-        hint = did_you_mean(agent, names) or f"; there is {', '.join(names)}"
+        hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."
         raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
 
     @property
@@ -275,7 +278,7 @@ class OpenSession:
         """
         member = self._member(agent)
         if _is_empty(said):
-            raise PromptRefused(ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+            raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
         if not id:
             return await self._send(member, said, steer, origin)
         from planck.headless.requests import make_key  # few prompts have a key
@@ -314,7 +317,7 @@ class OpenSession:
         if self._providers.is_known(model):
             raise PromptRefused(
                 ErrorKind.INVALID_ARGS,
-                f"the model {model.label} takes no images; nothing was sent, choose another model first",
+                f"Model {model.label} does not accept images. Nothing was sent. Choose another model first.",
             )
         seeing = msgspec.structs.replace(model, images=True)
         await agent.use_model(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
@@ -347,7 +350,7 @@ class OpenSession:
             verdict = await self._wired.hooks.stop(result.text, active=again > 0)
             if not verdict.blocked:
                 return
-            told = f"A Stop hook wants you to go on: {verdict.reason}"
+            told = f"A Stop hook asks you to continue: {verdict.reason}"
             team = self._team
             if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
                 return  # there is nobody to go on
@@ -365,7 +368,7 @@ class OpenSession:
         verdict = await own.prompt(text)
         if verdict.blocked:
             raise PromptRefused(
-                ErrorKind.PERMISSION_DENIED, f"a UserPromptSubmit hook refused the prompt: {verdict.reason}"
+                ErrorKind.PERMISSION_DENIED, f"A UserPromptSubmit hook rejected the prompt: {verdict.reason}"
             )
         told.append(verdict.context)
         return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
@@ -454,7 +457,7 @@ class OpenSession:
         if late:
             raise AgentError(
                 ErrorKind.INVALID_ARGS,
-                "it is at work; interrupt it, or wait, before its history is compacted",
+                "The orchestrator is working. Wait for it or interrupt it, then compact the history.",
             )
         if made is not None:
             await agent.record_compaction(made, paid)

@@ -57,7 +57,10 @@ def find_missing_spans() -> str:
 
     if find_spec("opentelemetry") and find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter"):
         return ""
-    return "OTEL_EXPORTER_OTLP_ENDPOINT is set, and spans need the extra: pip install 'planck-agents[otel]'"
+    return (
+        "OTEL_EXPORTER_OTLP_ENDPOINT is set, but sending spans needs the extra `otel`. "
+        "Run \"pip install 'planck-agents[otel]'\"."
+    )
 
 
 class Planck:
@@ -195,7 +198,7 @@ class Planck:
     def _check_open(self) -> None:
         if self._closed:
             raise PlanckError(
-                ErrorKind.DETACHED, "this Planck is closed; open another: async with Planck(...)"
+                ErrorKind.DETACHED, "This Planck is closed. Open another one: `async with Planck(...)`."
             )
 
     def find_unkept(self, team: str) -> list[str]:

@@ -42,8 +42,8 @@ def run(
     if resume and unfit:
         raise PlanckError(
             ErrorKind.INVALID_ARGS,
-            f"run(resume={resume!r}) goes on with what was stored and takes no {' or '.join(unfit)}; "
-            "leave that out, or start a new session without resume",
+            f"run(resume={resume!r}) continues a stored session and does not take {' or '.join(unfit)}. "
+            "Leave that out, or start a new session without resume.",
         )
 
     options = RunOptions(

@@ -79,7 +79,7 @@ class SessionSetup:
         """What no agent of the session exceeds."""
         limits, allowed = config.limits, read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
-            raise ConfigError(ErrorKind.INVALID_ARGS, "--max-steps (max_steps) must be at least 1")
+            raise ConfigError(ErrorKind.INVALID_ARGS, "--max-steps (max_steps) must be at least 1.")
         whole = config.budget.amount if config.budget else UNLIMITED
         self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
         self.bounds = Bounds(
@@ -195,7 +195,7 @@ def read_allowance(options: RunOptions) -> Allowance | None:
     except msgspec.ValidationError as failure:
         names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{names}: {failure}; give a number above 0, or leave it out"
+            ErrorKind.INVALID_ARGS, f"{names}: {failure}. Pass a number above 0, or leave it out."
         ) from None
 
 
@@ -215,5 +215,5 @@ def _protect_own(mode: Mode, roots: Sequence[str]) -> Mode:
 def _read_mode(mode: Mode | str) -> Mode:
     if mode not in list(Mode):
         known = ", ".join(Mode)
-        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
+        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is not a permission mode. Use one of {known}.")
     return Mode(mode)

@@ -110,7 +110,7 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
         if tool.name in taken or tool.name in found:
             raise ToolError(
                 ErrorKind.NOT_UNIQUE,
-                f"there is a tool named {tool.name!r} already; rename yours",
+                f"A tool named {tool.name!r} already exists. Rename yours.",
                 {"name": tool.name},
             )
         found[tool.name] = tool
@@ -120,4 +120,4 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
 def check_tool(tool: object) -> None:
     """Raises for what a program gives in the place of a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
-        raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")
+        raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")

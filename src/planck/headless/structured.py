@@ -21,19 +21,19 @@ _MAX_PROBLEMS = 5
 _FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 
 
-_AGAIN = "Give the final answer again, as JSON that fits the schema, and nothing else."
+_AGAIN = "Give the final answer again. Write only JSON that matches the schema."
 
 
 class AnswerSchema:
     def __init__(self, schema: Any, name: str) -> None:
         """Raises where it is none: nothing was sent then."""
         if not isinstance(schema, dict):
-            raise _refuse(f"{name!r} holds no JSON Schema: it must be an object")
+            raise _refuse(f"{name!r} is not a JSON Schema: it must be an object")
         try:
             self._validator = make_validator(schema)
         except (ValueError, TypeError) as problem:
             said = (str(problem).splitlines() or [""])[0]
-            raise _refuse(f"{name!r} is no JSON Schema: {said}") from None
+            raise _refuse(f"{name!r} is not a JSON Schema: {said}") from None
         self._schema = schema
 
     @classmethod
@@ -43,13 +43,13 @@ class AnswerSchema:
         except OSError as failure:
             raise ConfigError(
                 ErrorKind.READ_FAILED,
-                f"cannot read the schema {str(path)!r}: {failure.strerror or failure}; name a file with a "
-                "JSON Schema",
+                f"Cannot read the schema {str(path)!r}: {failure.strerror or failure}. "
+                "Pass a file with a JSON Schema.",
             ) from None
         try:
             schema = json.loads(content)
         except (ValueError, RecursionError) as problem:
-            raise _refuse(f"{str(path)!r} is no JSON: {problem}") from None
+            raise _refuse(f"{str(path)!r} is not valid JSON: {problem}") from None
         return cls(schema, str(path))
 
     @property
@@ -57,8 +57,8 @@ class AnswerSchema:
         """What the model is told at the end of its system prompt."""
         text = json.dumps(self._schema, ensure_ascii=False, separators=(",", ":"))
         return (
-            "# Final answer\nYour final answer of each turn is JSON that fits this schema, and nothing "
-            f"beside it: no words around it, no code fence.\n{text}"
+            "# Final answer\nThe final answer of each turn must be JSON that matches this schema, without "
+            f"any other text and without a code fence.\n{text}"
         )
 
     def check(self, text: str) -> "str | Err":
@@ -68,15 +68,16 @@ class AnswerSchema:
         try:
             value = json.loads(body)
         except (ValueError, RecursionError) as problem:
-            return Err(ErrorKind.INVALID_RESPONSE, f"the answer is no JSON: {problem}")
+            return Err(ErrorKind.INVALID_RESPONSE, f"The answer is not valid JSON: {problem}")
         problems = []
         for error in self._validator.iter_errors(value):
-            where = "/".join(map(str, error.instance_path)) or "the whole"
+            where = "/".join(map(str, error.instance_path)) or "the whole answer"
             problems.append(f"{where}: {error.message}")
             if len(problems) == _MAX_PROBLEMS:
                 break
         if problems:
-            return Err(ErrorKind.INVALID_RESPONSE, f"the answer does not fit: {'; '.join(problems)}")
+            why = f"The answer does not match the schema: {'; '.join(problems)}"
+            return Err(ErrorKind.INVALID_RESPONSE, why)
         return body
 
     async def run(
@@ -104,7 +105,7 @@ class AnswerSchema:
                 return result
             answer = self.check(result.text)
         if isinstance(answer, Err):
-            message = f"{answer.message}, twice; simplify the schema, or use another model"
+            message = f"{answer.message}. It was wrong twice. Simplify the schema, or use another model."
             error: dict[str, Any] = {
                 "agent_id": None,
                 "kind": str(answer.kind),
@@ -121,4 +122,4 @@ class AnswerSchema:
 
 
 def _refuse(message: str) -> ConfigError:
-    return ConfigError(ErrorKind.INVALID_ARGS, f"{message}; see https://json-schema.org")
+    return ConfigError(ErrorKind.INVALID_ARGS, f"{message}. See https://json-schema.org.")

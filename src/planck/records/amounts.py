@@ -13,7 +13,7 @@ _Most = Annotated[int, Meta(ge=1, le=10**12)]
 
 
 class Allowance(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A budget as people, files and models write it; what it does not name is not limited by it."""
+    """A budget as people, files and models write it. It does not limit what it does not name."""
 
     usd: Annotated[_Usd | None, Meta(description="US dollars")] = None
     tokens: Annotated[_Most | None, Meta(description="Input and output tokens, including cached ones")] = None

@@ -11,15 +11,15 @@ def nearest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns `; did you mean 'x'?`, or nothing."""
+    """Returns `. Did you mean 'x'?` to end a sentence with, or nothing."""
     return _ask(nearest(word, known))
 
 
 def did_you_mean_one_of(word: str, known: Iterable[str]) -> str:
-    """Returns `; did you mean 'x' or 'y'?`, or nothing; upper and lower case are the same."""
+    """Returns `. Did you mean 'x' or 'y'?`, or nothing; upper and lower case are the same."""
     folded = {name.casefold(): name for name in known}
     return _ask([folded[found] for found in nearest(word.casefold().strip()[:100], folded, count=3)])
 
 
 def _ask(found: list[str]) -> str:
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return f". Did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -124,7 +124,7 @@ _Count = Annotated[int, Meta(ge=1)]
 
 
 class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a provider allows; in a pool all nodes together keep to the first two."""
+    """Rate limits of a provider. In a pool, all nodes together keep to `rpm` and `tpm`."""
 
     rpm: Annotated[_Count | None, Meta(description="Requests per minute")] = None
     tpm: Annotated[_Count | None, Meta(description="Tokens per minute, input and output")] = None
@@ -132,7 +132,7 @@ class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What keeps a team within bounds; the user may change it, a model never."""
+    """Limits of a team. The user can change them, a model cannot."""
 
     live_agents: Annotated[_Count, Meta(description="Live agents of a team, with the orchestrator")] = 8
     total_agents: Annotated[_Count, Meta(description="Agents started in a session, in total")] = 64

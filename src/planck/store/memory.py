@@ -25,7 +25,7 @@ class MemoryStore:
 
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         if self._closed:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, "the session is closed; open it again to go on")
+            raise StoreError(ErrorKind.LOG_WRITE_FAILED, "The session is closed. Open it again to continue.")
         first = len(self._events) + 1
         events = [
             Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, Raw(codec.trimmed(draft.data)))
@@ -64,7 +64,7 @@ class MemoryStore:
         for digest, blob in self._blobs.items():
             if prefix and digest.startswith(prefix):
                 return blob
-        raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in this session")
+        raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} is not in this session.")
 
     def watch(self, listener: CommitListener) -> None:
         self._listener = listener

@@ -78,19 +78,25 @@ def check_name(wanted: str) -> None:
     if not is_valid_name(wanted):
         raise SessionError(
             ErrorKind.INVALID_ARGS,
-            f"{wanted!r} can't be a session's name; use letters, digits, '.', '_' and '-', at most 64",
+            f"{wanted!r} is not a valid session name. Use at most 64 letters, digits, '.', '_' and '-'.",
         )
 
 
 def refuse_taken(name: str) -> SessionError:
     return SessionError(
-        ErrorKind.NOT_UNIQUE, f"a session named {name!r} already exists; resume it with -r {name}"
+        ErrorKind.NOT_UNIQUE, f"A session named {name!r} already exists. Resume it with -r {name}."
     )
 
 
 def refuse_unknown(id_or_name: str) -> SessionError:
     return SessionError(
-        ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
+        ErrorKind.NOT_FOUND, f'Session not found: {id_or_name!r}. Run "planck sessions list --all".'
+    )
+
+
+def refuse_foreign(id: str) -> SessionError:
+    return SessionError(
+        ErrorKind.NOT_FOUND, f'Session not found in this workspace: {id!r}. Run "planck sessions list".'
     )
 
 
@@ -100,7 +106,7 @@ def refuse_unclear(text: str, found: Sequence[tuple[str, str]]) -> SessionError:
     more = " and more" if len(found) == CANDIDATES else ""
     return SessionError(
         ErrorKind.NOT_UNIQUE,
-        f"{text!r} may be {named}{more}; type more of the name or the id",
+        f"{text!r} matches several sessions: {named}{more}. Type more of the name or the id.",
         {"candidates": [id for id, _ in found]},
     )
 

@@ -198,7 +198,7 @@ async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> N
         (bench.work / "shot.png").write_bytes(PNG)
         run = await talk(bench)
         run.type("what is @shot.png\r")
-        at = await run.until("with the image shot.png")
+        at = await run.until("attached image shot.png")
         at = await run.until("Completed", at)
         run.type("and @lost.png\r")
         at = await run.until("No file 'lost.png'", at)

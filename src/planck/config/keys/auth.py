@@ -29,7 +29,8 @@ class Auth:
         provider_entry(self._config, provider)
         if not key.strip() or any(char.isspace() or not char.isprintable() for char in key.strip()):
             raise AuthError(
-                ErrorKind.INVALID_ARGS, "that is no API key: it must be one word; nothing was stored"
+                ErrorKind.INVALID_ARGS,
+                "This is not an API key: a key is a single word. Nothing was stored. Enter the key again.",
             )
         self._ring.file.put(provider, Saved(key=key.strip()))
 

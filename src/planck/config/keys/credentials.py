@@ -78,15 +78,15 @@ class CredentialFile:
         except OSError as problem:
             raise AuthError(
                 ErrorKind.AUTH_READ_FAILED,
-                f"cannot read {str(self.path)!r}: {problem.strerror}; check its owner and mode",
+                f"Cannot read {str(self.path)!r}: {problem.strerror}. Check its owner and permissions.",
             ) from None
         try:
             return codec.decode_as(content, _File).providers
         except codec.DecodeError:
             raise AuthError(
                 ErrorKind.CORRUPT_AUTH,
-                f"{str(self.path)!r} holds no credentials that can be read; "
-                "move it away and run `planck auth login PROVIDER` again",
+                f"The credential file {str(self.path)!r} is damaged. "
+                'Move it away and run "planck auth login PROVIDER" again.',
             ) from None
 
     def identity(self) -> object:
@@ -140,7 +140,7 @@ class CredentialFile:
     def _unwritable(self, why: str) -> AuthError:
         return AuthError(
             ErrorKind.AUTH_WRITE_FAILED,
-            f"cannot write {str(self.path)!r}: {why}; check the folder's owner and mode",
+            f"Cannot write {str(self.path)!r}: {why}. Check the owner and permissions of its folder.",
         )
 
 
@@ -255,8 +255,8 @@ class KeyAccess:
         if not endpoint.secrets and not endpoint.base_url and self._entry.type in _VARIABLES:
             raise ProviderError(
                 ErrorKind.NOT_AUTHENTICATED,
-                f"there is no key for {self._name!r}: set {' or '.join(key_variables(self._entry))}, "
-                f"or run `planck auth login {self._name}`",
+                f"No API key for {self._name!r}. Set {' or '.join(key_variables(self._entry))}, "
+                f'or run "planck auth login {self._name}".',
             )
         if saved and saved.access_token and self._ring.is_expired(saved):
             return await self.renew(endpoint) or endpoint
@@ -302,7 +302,7 @@ def client(entry: ProviderEntry) -> "Client":
     if declared is None or entry.withhold_key:
         raise AuthError(
             ErrorKind.DEVICE_CODE_UNSUPPORTED,
-            "this provider declares no `oauth` endpoints in your config; store an API key instead",
+            "This provider has no `oauth` endpoints in your configuration. Store an API key instead.",
         )
     from planck.llm.oauth import Client
 

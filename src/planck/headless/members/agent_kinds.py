@@ -32,15 +32,16 @@ async def make_lead(
     if name not in kinds:
         for problem in runtime.project.resources.agents().problems:
             if Path(problem.partition(": ")[0]).stem == name:
-                raise ConfigError(ErrorKind.INVALID_ARGS, f"no agent {name!r}: {problem}")
-        hint = did_you_mean(name, kinds) or (f"; there is {', '.join(kinds)}" if kinds else "")
+                raise ConfigError(ErrorKind.INVALID_ARGS, f"Agent {name!r} cannot be used: {problem}.")
+        hint = did_you_mean(name, kinds) or (f". Available: {', '.join(kinds)}." if kinds else ".")
         raise ConfigError(
-            ErrorKind.NOT_FOUND, f"no agent {name!r}{hint}; one is a file: .planck/agents/{name}.md"
+            ErrorKind.NOT_FOUND, f"Agent not found: {name!r}{hint} Define it in .planck/agents/{name}.md."
         )
     kind = kinds[name]
     if kind.acp:
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{name} is another program, which can't lead; make it a member of a team"
+            ErrorKind.INVALID_ARGS,
+            f"{name} is another program and cannot be the orchestrator. Make it a member of a team.",
         )
     own = model if chosen and model else kind.model or model or await runtime.providers.choose()
     return AgentSpec(

@@ -68,8 +68,9 @@ def place_member(
     if found and (foreign.network or foreign.env):
         raise ExternalError(
             ErrorKind.PERMISSION_DENIED,
-            f"an agent could replace {found!r}, and would have its network and variables; keep it outside "
-            'the workspace, or below .planck, or take `env` from it and say `"network": false`',
+            f"An agent could replace {found!r} and would then have its network access and its variables. "
+            "Keep the program outside the workspace or below .planck, "
+            'or remove its `env` and set `"network": false`.',
         )
     return Path(cwd), environment
 
@@ -79,7 +80,7 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
     full = project.config.permissions.mode is Mode.FULL
     found = sandbox.find()
     if not full and (found.sandbox is None or not found.sandbox.writes):
-        return "not tried: it would run outside a sandbox, and none works here; see `planck doctor`"
+        return 'not tried: no sandbox works here, and it would run without one. Run "planck doctor".'
     with TemporaryDirectory(prefix="planck-member-", ignore_cleanup_errors=True) as folder:
         home = os.path.realpath(folder)
         environment = make_environment(foreign, project.environ, confined=not full)

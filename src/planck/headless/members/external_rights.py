@@ -128,10 +128,10 @@ class ExternalRights:
         if verdict.decision is Decision.ALLOW and (mode is not Mode.ASK or verdict.by_rule):
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it may not be started: {verdict.why}")
+            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it must not be started: {verdict.why}")
         confined = verdict.decision is Decision.ALLOW
         if confined:
-            why = "mode 'ask': it is another program, which may change files in the workspace from then on"
+            why = "mode 'ask': this is another program; once started, it may change files in the workspace"
             verdict = replace(verdict, why=why)
         rights = replace(verdict.confinement, network=self._acp.network or verdict.confinement.network)
         answer = await self._ask(replace(verdict, confinement=rights))
@@ -156,7 +156,7 @@ class ExternalRights:
         id = self._plan.runtime.ids.new(self._spec.id)
         await self._scribe.record(ToolStart(id=id, name=_START.name, args=self._start_args, foreign=True))
         answer = await self._own.ask(Call(_START, self._start_args, self._context(id)), verdict)
-        said = "it may write in the workspace" if not isinstance(answer, Err) else "it may write nothing"
+        said = "may write in the workspace" if not isinstance(answer, Err) else "may not write anything"
         await self._scribe.record(
             ToolEnd(
                 id=id,
@@ -186,7 +186,7 @@ class Previews:
 
 
 def _run_elsewhere(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-    raise AssertionError("a call of another program runs there")
+    raise AssertionError("a call of another program runs in that program")
 
 
 _START = Tool(

@@ -25,13 +25,14 @@ def refuse_strangers(project: Project, log: SessionLog) -> None:
         if replace(one, source="") not in known:
             raise SessionError(
                 ErrorKind.PERMISSION_DENIED,
-                f"an agent of this imported session is the program {shlex.join(one.command)!r}, which no "
-                "team of yours names; add it to a TEAM.json if you know it, or only read it: "
-                f"planck sessions show {log.name}",
+                f"An agent of this imported session runs the program {shlex.join(one.command)!r}, which "
+                "none of your teams uses. If you know the program, add it to a TEAM.json. "
+                f'To only read the session, run "planck sessions show {log.name}".',
             )
     if stranger := find_stranger(project.config, log.models()):
         raise SessionError(
             ErrorKind.PERMISSION_DENIED,
-            f"agents of this imported session are at {stranger!r}, which is none of your `providers`; "
-            f"add it there if you know it, or only read it: planck sessions show {log.name}",
+            f"Agents of this imported session use {stranger!r}, which is not one of your `providers`. "
+            "If you know the address, add it there. "
+            f'To only read the session, run "planck sessions show {log.name}".',
         )

@@ -73,7 +73,8 @@ class TeamCalls:
         own = replace(call, id=self._ids.new(self._scribe.agent_id or ""), provider_id="")
         if self._turn is None:
             over = Err(
-                ErrorKind.INTERRUPTED, "your turn is over; this was not done. Wait for the next message"
+                ErrorKind.INTERRUPTED,
+                "your turn is over and this call was not run; wait for the next message",
             )
             yield finish(own, over, 0)
             return
@@ -85,7 +86,7 @@ class TeamCalls:
             task.cancel()
             self._running.discard(task)
         if task.cancelled():
-            yield finish(own, Err(ErrorKind.INTERRUPTED, "your turn was stopped before this ended"), 0)
+            yield finish(own, Err(ErrorKind.INTERRUPTED, "your turn was stopped before this call ended"), 0)
         else:
             yield task.result()
 

@@ -58,7 +58,7 @@ class PoolDatabase:
         self._engine.fence(
             StoreError(
                 ErrorKind.WRITER_CONFLICT,
-                "this node was cut off from its database for too long; others go on with its sessions",
+                "This node was cut off from its database for too long. Other nodes continue its sessions.",
             )
         )
 
@@ -82,7 +82,8 @@ async def find_address(project: Project, store: str) -> str:
     """Returns the database's address; the `dev` one is started if it does not run, which takes seconds."""
     if store != DEV and not store.startswith(("postgresql://", "postgres://")):
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, "a store is a postgresql:// address, or `dev` for one below the home"
+            ErrorKind.INVALID_ARGS,
+            "The store must be a postgresql:// address, or `dev` for a database in Planck's home.",
         )
     return await asyncio.to_thread(find_url, store, project.home)
 

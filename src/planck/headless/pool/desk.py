@@ -9,7 +9,7 @@ from planck.config.project import Project
 from planck.headless.pool.database import find_address
 from planck.headless.services.workbench import make_token
 from planck.records.outcome import ErrorKind
-from planck.store.postgres.connection import open_connection
+from planck.store.postgres.connection import hide_password, open_connection
 from planck.store.postgres.dev import DEV, open_dev
 from planck.store.postgres.roster import PostgresRoster
 from planck.store.postgres.schema import KNOWN, prepare, read_version
@@ -20,7 +20,8 @@ class StoreDesk:
     def __init__(self, project: Project, store: str) -> None:
         if not store:
             raise ConfigError(
-                ErrorKind.INVALID_ARGS, "which database? say --store URL, or set `store` in your config"
+                ErrorKind.INVALID_ARGS,
+                "No database was given. Pass --store URL, or set `store` in your configuration.",
             )
         self._project = project
         self._store = store
@@ -40,7 +41,7 @@ class StoreDesk:
         """Brings the tables to this version, and returns it."""
         connection = await open_connection(self._url)
         try:
-            return await prepare(connection, "the store")
+            return await prepare(connection, hide_password(self._url))
         finally:
             await connection.close()
 
@@ -57,7 +58,10 @@ class StoreDesk:
     def stop(self) -> bool:
         """Ends the database of `dev`; False: it did not run."""
         if self._store != DEV:
-            raise ConfigError(ErrorKind.INVALID_ARGS, "only the `dev` database is Planck's own to stop")
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                "Planck can only stop its own `dev` database. Stop other databases with their own tools.",
+            )
         return open_dev(self._project.home).stop()
 
     async def add_token(self, who: str, role: Role) -> str:

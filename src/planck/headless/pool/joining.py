@@ -37,7 +37,8 @@ def name_node(wanted: str, planck_: Planck) -> str:
     name = wanted or planck_.config.node.name or socket.gethostname()
     if not _NAME.fullmatch(name):
         raise NodeError(
-            ErrorKind.INVALID_ARGS, f"{name[:80]!r} is no name for a node: letters, digits, `_`, `.` and `-`"
+            ErrorKind.INVALID_ARGS,
+            f"{name[:80]!r} is not a valid node name. Use 1 to 64 letters, digits, `_`, `.` and `-`.",
         )
     return name
 
@@ -47,8 +48,8 @@ def read_terms(planck_: Planck) -> Terms:
     if cluster.beat_s * 2 > cluster.lease_s:
         raise NodeError(
             ErrorKind.INVALID_ARGS,
-            f"a lease of {cluster.lease_s:g} s is too short for a beat of {cluster.beat_s:g} s; "
-            "make `cluster.lease_s` at least twice as long",
+            f"A lease of {cluster.lease_s:g} s is too short for a heartbeat every {cluster.beat_s:g} s. "
+            "Set `cluster.lease_s` to at least twice `cluster.beat_s`.",
         )
     return Terms(lease_s=cluster.lease_s, beat_s=cluster.beat_s, drain_s=node.drain_s)
 
@@ -69,7 +70,8 @@ async def open_pool(planck_: Planck, database: PoolDatabase, approver: Approver,
     )
     if me.capacity and not entry.accept:
         log.warning(
-            "this node accepts no submissions; name repositories: planck config set node.accept '[\"URL\"]'"
+            "This node accepts no submissions. Name the repositories that it may work on: "
+            "`planck config set node.accept '[\"URL\"]'`."
         )
     return Pool(planck_, database, me, approver)
 
@@ -82,7 +84,8 @@ async def _check_free(database: PoolDatabase, name: str) -> None:
         if row.name == name and host == socket.gethostname() and pid.isdigit() and _lives(int(pid)):
             raise NodeError(
                 ErrorKind.NOT_UNIQUE,
-                f"process {pid} of this machine is node {name!r} already; give this one another: --name NAME",
+                f"Process {pid} on this machine already runs as node {name!r}. "
+                "Choose another name with --name NAME.",
             )
 
 

@@ -107,7 +107,7 @@ class Node:
         self._woken.set()
 
     async def _beat(self) -> None:
-        silence = Outage(log, "no beat")
+        silence = Outage(log, "Heartbeat failed")
         while True:
             sent = self._clock.monotonic()
             try:
@@ -123,9 +123,9 @@ class Node:
                 await self._work.abandon()
                 raise NodeError(
                     ErrorKind.NOT_UNIQUE,
-                    f"another process works as node {self.me.name!r} now, or this one was forgotten "
-                    f"(`planck nodes forget {self.me.name}`); give it a name of its own: "
-                    "planck serve --store URL --name NAME",
+                    f"Another process now runs as node {self.me.name!r}, or this node was removed with "
+                    f'"planck nodes forget {self.me.name}". '
+                    'Give it its own name: "planck serve --store URL --name NAME".',
                 )
             await asyncio.sleep(max(0.0, sent + self._terms.beat_s - self._clock.monotonic()))
 
@@ -155,7 +155,7 @@ class Node:
 
     async def _claim(self) -> None:
         """Looks for work at every beat, and when somebody hints that there is some."""
-        idling = Outage(log, "nothing taken")
+        idling = Outage(log, "Claiming sessions failed")
         while True:
             if self._joined and not self._fenced and not self._drains.is_set():
                 try:

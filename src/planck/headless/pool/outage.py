@@ -7,19 +7,20 @@ from planck.records.outcome import say_exception
 
 class Outage:
     def __init__(self, log: logging.Logger, what: str) -> None:
-        """`what` is not done meanwhile: `no beat`."""
+        """`what` says what does not work: `Heartbeat failed`."""
         self._log = log
         self._what = what
         self._failures = 0
 
     def note(self, problem: BaseException) -> None:
         if not self._failures:
-            self._log.warning("%s: %s; it is tried again until it works", self._what, say_exception(problem))
+            why = say_exception(problem).rstrip(".")
+            self._log.warning("%s: %s. Retrying until it works.", self._what, why)
         self._failures += 1
 
     def end(self) -> None:
         """It works; says so where it did not."""
         if self._failures:
-            tries = "try" if self._failures == 1 else "tries"
-            self._log.warning("%s: over after %d failed %s", self._what, self._failures, tries)
+            tries = "attempt" if self._failures == 1 else "attempts"
+            self._log.warning("%s: resolved after %d failed %s.", self._what, self._failures, tries)
         self._failures = 0

@@ -55,7 +55,7 @@ def describe_source(repo: str, ref: str) -> dict[str, Any]:
     source, path = read_source(repo, ref), read_path(repo)
     if path and os.path.isdir(path) and not _is_repository(path):
         if ref:
-            raise PoolError(ErrorKind.INVALID_ARGS, f"{repo!r} is no git repository: leave out --ref")
+            raise PoolError(ErrorKind.INVALID_ARGS, f"{repo!r} is not a git repository. Leave out --ref.")
         return {"kind": "shared", "path": source.path}
     return {"kind": "git", "repo": path or source.address, "ref": ref}
 
@@ -99,13 +99,13 @@ class Places:
     def _is_usable(self, entry: "_Entry") -> bool:
         """Whether an entry of the node's lists names what its owner meant; says so if it has no effect."""
         if entry.wanted is None:
-            log.warning("node: %r names nothing; run planck doctor to see how to write it", entry.said)
+            log.warning('node: %r matches nothing. Run "planck doctor" to see how to write it.', entry.said)
             return False
         for folder in list_link_folders(entry.said):
             if any(map(self._is_worked_in, (folder, *map(str, Path(folder).parents)))):
                 log.warning(
-                    "node: %r has no effect: it leads through a link in %s, where agents may change it. Name "
-                    "the folder that you mean without that link",
+                    "node: %r has no effect: it leads through a link in %s, where agents may change it. "
+                    "Name the target folder without that link.",
                     *(entry.said, folder),
                 )
                 return False
@@ -133,15 +133,15 @@ class Places:
         self._check_folder(source, shared=True)
         if not os.path.isdir(found):
             raise PoolError(
-                ErrorKind.NOT_FOUND, f"{found!r} is not there on this node; mount it, or submit with a URL"
+                ErrorKind.NOT_FOUND, f"{found!r} does not exist on this node. Mount it, or submit a URL."
             )
         if (
             self._list_trusted(source)
             and Trust(self._home, Path(found), environ=self._environ).examine().notice
         ):
             log.warning(
-                "session %s: `node.trust` has no effect on the folder %s, which has no branches; look at its "
-                "files, then run: planck permissions trust -C %s",
+                "Session %s: `node.trust` has no effect on the folder %s, which has no branches. "
+                'Review its files, then run "planck permissions trust -C %s".',
                 *(session, found, found),
             )
         return Workplace(Path(found))
@@ -169,8 +169,9 @@ class Places:
         record = await clone.prepare(ref, look if trusted else None)
         if trusted and trust.examine().notice:
             log.warning(
-                "session %s: the files of %s run nothing here: they are not those of a trusted ref (%s). Add "
-                "REPOSITORY#BRANCH to `node.trust`, or look at them, then: planck permissions trust -C %s",
+                "Session %s: the files of %s run nothing here, because they are not from a trusted ref (%s). "
+                "Add REPOSITORY#BRANCH to `node.trust`, "
+                'or review the files and run "planck permissions trust -C %s".',
                 *(session, source.shown, ", ".join(trusted), clone.folder),
             )
         return Workplace(clone.folder, clone=clone, record=record)
@@ -184,7 +185,7 @@ class Places:
         if found is None:
             raise PoolError(
                 ErrorKind.NOT_FOUND,
-                f"{path!r} is not a repository on this node; mount it, or submit with a URL",
+                f"{path!r} is not a repository on this node. Mount it, or submit a URL.",
             )
         for place in dict.fromkeys((found.common, found.own)):
             self.check_private(place)
@@ -194,7 +195,7 @@ class Places:
                 owner = os.path.dirname(place) if os.path.basename(place) == ".git" else place
                 self._check_accepted(Source("", "", "", "", owner))
             if why := check_git_folder(place):
-                raise PoolError(ErrorKind.PERMISSION_DENIED, f"{path!r} can't be cloned: {why}")
+                raise PoolError(ErrorKind.PERMISSION_DENIED, f"Cannot clone {path!r}: {why}")
         return source, found.own
 
     def _check_folder(self, source: Source, *, shared: bool = False) -> None:
@@ -213,8 +214,8 @@ class Places:
         if place := find_private(path, self._home, self._environ, self._sessions_dir, strict=True):
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"No session works in {path!r}: {place!r} is private on this node. Submit the folder of a "
-                "project",
+                f"Sessions cannot work in {path!r}: {place!r} is private on this node. "
+                "Submit the folder of a project.",
             )
 
     def _check_apart(self, path: str) -> None:
@@ -223,8 +224,8 @@ class Places:
         if any(is_inside(os.path.realpath(home), (path,)) for home in homes):
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"{path!r} has the settings of this node's user in it; submit a folder of its own, or "
-                "name this one in `node.accept` of the node's configuration",
+                f"{path!r} contains the settings of this node's user. Submit another folder, or name this "
+                "one without `*` in `node.accept` of the node's configuration.",
             )
 
     def _check_accepted(self, source: Source, *, shared: bool = False) -> None:
@@ -233,7 +234,7 @@ class Places:
         if not any(entry.names(source) for entry in entries):
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"this node does not work on {source.shown!r}; add it to `node.accept` of its configuration",
+                f"This node does not work on {source.shown!r}. Add it to `node.accept` in its configuration.",
             )
 
     def _list_trusted(self, source: Source) -> list[str]:

@@ -145,10 +145,10 @@ class Pool:
         first = Command(id=f"submit-{id}", session=id, kind="prompt", data={"text": prompt}, by=by)
         await self.roster.submit(row, first)
         found = await self.roster.find(id)
-        assert found is not None, "what was entered is there"
+        assert found is not None, "the submitted session exists"
         if found.options.get("digest") != digest:
             raise PoolError(
-                ErrorKind.NOT_UNIQUE, f"the key {key!r} stands for another submission; use a new key"
+                ErrorKind.NOT_UNIQUE, f"The key {key!r} belongs to another submission. Use a new key."
             )
         return found
 
@@ -173,7 +173,7 @@ class Pool:
         if not await self.roster.submit(row, None):  # the same key, and nobody has begun with it
             found = await self.find_row(id)
             if found and found.options.get("request") != kept.get("request"):
-                raise PoolError(ErrorKind.NOT_UNIQUE, "the key stands for another request; use a new key")
+                raise PoolError(ErrorKind.NOT_UNIQUE, "The key belongs to another request. Use a new key.")
         try:
             return await self.resume(id)
         except BaseException:
@@ -198,20 +198,21 @@ class Pool:
         if not rows:
             found = await self.roster.find(id)
             if found is None:
-                raise PoolError(ErrorKind.NOT_FOUND, f"no session {id!r} in this pool")
+                raise PoolError(ErrorKind.NOT_FOUND, f"Session not found in this pool: {id!r}. Check the id.")
             if found.owner == self.me.name:
                 raise PoolError(
-                    ErrorKind.OVERLOADED, f"{found.name} is about to be opened here; try again in a moment"
+                    ErrorKind.OVERLOADED, f"{found.name} is being opened here. Try again in a moment."
                 )
             if found.owner is None:
                 raise PoolError(
                     ErrorKind.NOT_FOUND,
                     f"{found.name} needs a node with {', '.join(found.needs) or 'a newer version'}, which "
-                    f"{self.me.name} is not; start one: planck serve --store URL --name NAME --label LABEL",
+                    f"{self.me.name} does not have. "
+                    'Start such a node: "planck serve --store URL --name NAME --label LABEL".',
                 )
             raise PoolError(
                 ErrorKind.WRITER_CONFLICT,
-                f"node {found.owner} works on {found.name}; what you send to its server reaches it there",
+                f"Node {found.owner} is working on {found.name}. Send the request to its server.",
                 {"node": found.owner},
             )
         return rows[0]
@@ -258,8 +259,8 @@ class Pool:
         if not row.workspace:
             raise PoolError(
                 ErrorKind.NOT_FOUND,
-                f"{row.name} was not started in a pool, so no node knows its workspace. Resume it in its own "
-                f"folder: planck --resume {row.name}",
+                f"{row.name} was not started in a pool, so no node knows its workspace. "
+                f'Resume it in its own folder: "planck --resume {row.name}".',
             )
 
     def keep_hold(self) -> None:
@@ -272,8 +273,8 @@ class Pool:
         if self._terms.mode and stricter(mode, self._terms.mode) is not mode:
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"node {self.me.name} allows at most mode {self._terms.mode.value!r} (`node.mode`), not "
-                f"{mode.value!r}",
+                f"Node {self.me.name} allows at most mode {self._terms.mode.value!r} (`node.mode`), not "
+                f"{mode.value!r}. Choose another mode, or change `node.mode`.",
             )
 
     def _find_budget(self, options: RunOptions) -> dict[str, Any]:
@@ -308,7 +309,8 @@ class Pool:
             await session.record(
                 ErrorEvent(
                     kind=ErrorKind.TARGET_GONE,
-                    message=f"{LOSSES} nodes were lost with it and no turn ended; it is not tried again",
+                    message=f"{LOSSES} nodes were lost while they ran this session, and no turn ended. "
+                    "It is not retried.",
                     details={"attempts": row.attempts - 1},
                 )
             )
@@ -324,7 +326,7 @@ class Pool:
         """Lets another node go on with what was interrupted here, where it is to go on after a loss."""
         if row.options.get("on_loss", "continue") == "continue":
             await self.roster.reset_attempts(row.id, row.epoch)
-            text = "The machine that worked on this was stopped, and you go on on another one. Go on."
+            text = "The machine that worked on this was stopped. You continue on another machine. Continue."
             await self.roster.post(
                 Command(id=f"stop-{row.id}-{row.epoch}", session=row.id, kind="prompt", data={"text": text})
             )
@@ -343,7 +345,7 @@ class Pool:
             made = await place.clone.put_on_record()
         except PlanckError as failure:  # whoever reads `done` must not look for the files in vain
             where = f"on node {self.me.name} in {str(place.folder)!r}"
-            why = f"the files are not on record: {failure.err.message}. They are {where}"
+            why = f"The files could not be saved: {failure.err.message.rstrip('.')}. They are {where}."
             await session.record(ErrorEvent(kind=failure.err.kind, message=why, details={}))
             return
         if made:
@@ -409,12 +411,12 @@ def _describe_takeover(session: OpenSession, place: Workplace) -> str:
                 calls[call.id] = call.name
             case SessionResumed(interrupted=ids):
                 open_calls = ids
-    lines = ["The machine that worked on this was lost, and you go on on another one."]
+    lines = ["The machine that worked on this was lost. You continue on another machine."]
     if place.clone:
-        at = f"as of {place.record[:12]}, the last that was kept" if place.record else "as they were at first"
-        lines.append(f"The files are {at}: what was changed after that is gone.")
+        at = f"as last saved, in commit {place.record[:12]}" if place.record else "in their original state"
+        lines.append(f"The files are {at}. Later changes are lost.")
     if open_calls:
         named = ", ".join(f"{calls.get(id, 'a call')} ({id})" for id in open_calls)
-        lines.append(f"Nobody knows whether these calls took effect: {named}. Look before you repeat them.")
-    lines.append("Go on with the task.")
+        lines.append(f"It is unknown whether these calls took effect: {named}. Check before you repeat them.")
+    lines.append("Continue with the task.")
     return "\n".join(lines)

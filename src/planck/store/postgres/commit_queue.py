@@ -189,7 +189,7 @@ class CommitQueue:
                 found = await self.database.ask(_APPEND, *_arrange(batch), timeout=patience)
                 done = {row["id"] for row in found}
             except Lost as lost:
-                log.warning("the store at %s is gone: %s", self.place, lost)
+                log.warning("Lost the connection to the database at %s: %s", self.place, lost)
                 unsure = True
                 await self._reconnect()
             except StoreError as failure:  # no connection
@@ -221,8 +221,8 @@ class CommitQueue:
         """One session's bytes must not keep the others' back; where the server has no room, nobody has."""
         failure = as_store_error(self.place, e)
         if not isinstance(failure, StoreError):
-            log.exception("an append failed")
-            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"an append failed: {name_exception(e)}")
+            log.exception("An append failed")
+            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"Saving events failed: {name_exception(e)}.")
         if len(batch) == 1 or str(failure.err.details.get("sqlstate", "")).startswith("53"):
             self._fail(batch, failure)
             return
@@ -249,7 +249,7 @@ class CommitQueue:
             except (Lost, StoreError):
                 await self._reconnect()
             except Exception as e:  # the server's own: it has no memory, or too little time for us
-                log.warning("the store at %s does not say what it has: %s", self.place, name_exception(e))
+                log.warning("The database at %s does not report its state: %s", self.place, name_exception(e))
                 await asyncio.sleep(pauses.next())
                 if self._closed:
                     self._fence_closed()
@@ -292,13 +292,15 @@ class CommitQueue:
             self._fence_closed()
 
     def _fence_closed(self) -> None:
-        self.fence(StoreError(ErrorKind.NETWORK, f"the store at {self.place} was gone when this one closed"))
+        self.fence(
+            StoreError(ErrorKind.NETWORK, f"The database at {self.place} was unreachable when Planck closed.")
+        )
 
 
 def refuse_writer(id: str) -> StoreError:
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
-        f"another node took over the session {id!r}; this one may only read it now",
+        f"Another node took over session {id!r}. This node can only read it now.",
     )
 
 

@@ -44,12 +44,12 @@ class Database:
         """Returns the connection; raises what stands in the way of a new one."""
         async with self._connecting:
             if self._closed:
-                raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"the store at {self.place} is closed")
+                raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"The connection to {self.place} is closed.")
             if self._connection is None or self._connection.is_closed():
                 made = await open_connection(self._url)
                 if self._closed:  # meanwhile
                     made.terminate()
-                    raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"the store at {self.place} is closed")
+                    raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"The connection to {self.place} is closed.")
                 self._connection = made
             return self._connection
 
@@ -85,7 +85,8 @@ class Database:
                 return await self.ask(sql, *values)
             except Lost as lost:
                 problem: Exception = StoreError(
-                    ErrorKind.NETWORK, f"the store at {self.place} does not answer: {lost}; try again later"
+                    ErrorKind.NETWORK,
+                    f"The database at {self.place} does not answer: {lost}. Try again later.",
                 )
             except StoreError as failure:
                 if failure.err.kind is not ErrorKind.NETWORK:
@@ -136,8 +137,8 @@ async def open_connection(url: str) -> "asyncpg.Connection":
     except ImportError as problem:
         raise StoreError(
             ErrorKind.NOT_FOUND,
-            f"a store in PostgreSQL needs the extra `postgres` ({problem}): "
-            "pip install 'planck-agents[postgres]'",
+            f"A PostgreSQL store needs the extra `postgres` ({problem}). "
+            "Run \"pip install 'planck-agents[postgres]'\".",
         ) from None
     place = hide_password(url)
     try:
@@ -164,8 +165,8 @@ async def open_connection(url: str) -> "asyncpg.Connection":
     except (ValueError, asyncpg.InterfaceError) as e:
         raise StoreError(
             ErrorKind.INVALID_ARGS,
-            f"`store` is no address of a PostgreSQL: {e}; write it as "
-            "postgresql://user:password@host:5432/database",
+            f"`store` is not a PostgreSQL address: {e}. Write it as "
+            "postgresql://user:password@host:5432/database.",
         ) from e
 
 
@@ -177,16 +178,18 @@ def _describe_unreachable(place: str, e: Exception) -> StoreError:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return StoreError(
                 ErrorKind.NOT_AUTHENTICATED,
-                f"the certificate of {place} does not match ({cause.verify_message}); connect by the name "
-                "that is in it, or set sslrootcert to the one that signed it",
+                f"The certificate of {place} was rejected ({cause.verify_message}). Connect with the name "
+                "in the certificate, or set sslrootcert to the certificate that signed it.",
             )
         cause = cause.__cause__ or cause.__context__
     if isinstance(e, FileNotFoundError):
-        return StoreError(ErrorKind.INVALID_ARGS, f"a file that the address of {place} names is missing: {e}")
+        return StoreError(
+            ErrorKind.INVALID_ARGS, f"The address of {place} names a missing file: {e}. Fix `store`."
+        )
     return StoreError(
         ErrorKind.NETWORK,
-        f"can't reach the store at {place}: {say_exception(e)}; is it running, and is the "
-        "address right? `planck store check` tells",
+        f"Cannot reach the database at {place}: {say_exception(e)}. "
+        'Check that it is running and that the address is right: "planck store check".',
     )
 
 
@@ -200,23 +203,24 @@ def as_store_error(place: str, e: Exception) -> Exception:
         return e
     state = getattr(e, "sqlstate", "") or ""
     if state[:2] == "28":
-        kind, advice = ErrorKind.NOT_AUTHENTICATED, "check user and password of `store`"
+        kind, advice = ErrorKind.NOT_AUTHENTICATED, "Check the user and the password in `store`."
     elif state == "3D000":
-        kind, advice = ErrorKind.NOT_FOUND, "make the database first: createdb"
+        kind, advice = ErrorKind.NOT_FOUND, "Create the database first with createdb."
     elif state == "53300":
-        kind, advice = ErrorKind.NETWORK, "raise its max_connections: a node needs five; it is tried again"
+        kind, advice = ErrorKind.NETWORK, "Raise its max_connections: a node needs five. Planck keeps trying."
     elif state[:2] == "53":
         kind, advice = (
             ErrorKind.LOG_WRITE_FAILED,
-            "free some space there; nothing that was acknowledged is lost",
+            "Free some space on the server. No acknowledged event is lost.",
         )
     elif state == "42501":
-        kind, advice = ErrorKind.PERMISSION_DENIED, "run `planck store init` as a role that may make tables"
+        kind = ErrorKind.PERMISSION_DENIED
+        advice = 'Run "planck store init" as a role that may create tables.'
     elif state[:2] in ("57", "08"):
-        kind, advice = ErrorKind.NETWORK, "it is starting, stopping or out of reach; try again"
+        kind, advice = ErrorKind.NETWORK, "It is starting, stopping or unreachable. Try again."
     else:
-        kind, advice = ErrorKind.LOG_WRITE_FAILED, "look into the server's own log"
-    return StoreError(kind, f"the store at {place} says: {e}; {advice}", {"sqlstate": state})
+        kind, advice = ErrorKind.LOG_WRITE_FAILED, "See the log of the PostgreSQL server."
+    return StoreError(kind, f"The database at {place} reports: {e}. {advice}", {"sqlstate": state})
 
 
 def _is_lost(e: Exception) -> bool:

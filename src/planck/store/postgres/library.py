@@ -17,7 +17,14 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
 from planck.store.library import Contents, Entry, LocalLibrary, Origin
-from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
+from planck.store.names import (
+    check_name,
+    name_in,
+    new_names,
+    refuse_foreign,
+    refuse_taken,
+    refuse_unknown,
+)
 from planck.store.postgres import rows
 from planck.store.postgres.blocking import BlockingDatabase
 from planck.store.postgres.commit_queue import CommitQueue
@@ -160,7 +167,9 @@ class PostgresLibrary:
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
         if not new:
-            raise SessionError(ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters, digits")
+            raise SessionError(
+                ErrorKind.INVALID_ARGS, "The new session name is empty. Use letters and digits."
+            )
         check_name(new)
         if not isinstance(store, PostgresStore):  # one without a log
             if await rows.is_taken(self.engine.queries, self._place, new, self._lease):
@@ -200,7 +209,7 @@ class PostgresLibrary:
     async def discard(self, store: Store) -> None:
         if not isinstance(store, PostgresStore):
             return
-        why = StoreError(ErrorKind.LOG_WRITE_FAILED, "the session was not begun")
+        why = StoreError(ErrorKind.LOG_WRITE_FAILED, "The session was not started.")
         self.engine.leave(store)
         store.abandon(why)
         try:
@@ -262,7 +271,7 @@ class PostgresLibrary:
         row = await rows.read_row(database, id)
         begun = row is not None and row.head > 0 and row.state != "making"
         if row is None or not begun or self._place not in (None, row.project):
-            raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
+            raise refuse_foreign(id)
         return await self._fetch_row(database, row)
 
     def has_id(self, id: str) -> bool:
@@ -326,7 +335,7 @@ class PostgresLibrary:
 
 class _NoIds:
     def new(self, cause: str = "") -> str:
-        raise AssertionError("what is taken in has a name")
+        raise AssertionError("an imported session has a name")
 
 
 if TYPE_CHECKING:

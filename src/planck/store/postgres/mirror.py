@@ -73,7 +73,7 @@ class Mirror:
         try:
             self.file.take_rows(self._late, self._late_blobs)
         except StoreError as failure:
-            log.warning("the copy of %s waits for the disk: %s", self.file.path.name, failure)
+            log.warning("Cannot write the local copy of %s yet: %s", self.file.path.name, failure)
         else:
             self._late.clear()
             self._late_blobs.clear()
@@ -193,14 +193,16 @@ async def pull(database: Database, file: SqliteStore, id: str, head: int, hash: 
         except BrokenChain as e:
             raise StoreError(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"event {e.seq} of session {id!r} in the store is damaged: {e.why}; the {e.seq - 1} events "
-                f"before it are sound: fork the session at {e.seq - 1} to go on",
+                f"Event {e.seq} of session {id!r} in the database is damaged: {e.why}. The {e.seq - 1} "
+                f"events before it are intact. Fork the session at event {e.seq - 1} to continue.",
                 {"seq": e.seq, "sound": e.seq - 1},
             ) from e
         await run_blocking(file.take_rows, rows, {})
     if file.head == head and file.head_hash != hash:
         raise StoreError(
-            ErrorKind.CORRUPT_LOG_LINE, f"the events of session {id!r} in the store are not those it counts"
+            ErrorKind.CORRUPT_LOG_LINE,
+            f"The events of session {id!r} in the database do not match its recorded hash. "
+            "Restore the session from a backup.",
         )
 
 
@@ -221,11 +223,11 @@ async def _pull_blobs(database: Database, file: SqliteStore, id: str) -> None:
 
 def _check(rows: Sequence[Row], seq: int, previous: bytes) -> None:
     if not rows:
-        raise BrokenChain(seq + 1, "it is not there")
+        raise BrokenChain(seq + 1, "it is missing")
     for found, data, digest in rows:
         seq += 1
         if found != seq:
-            raise BrokenChain(seq, f"number {found} is in its place")
+            raise BrokenChain(seq, f"event {found} is in its place")
         if (previous := link(previous, data)) != digest:
             raise BrokenChain(seq, "its bytes do not match the hash chain")
 
@@ -241,7 +243,7 @@ def name_file(folder: Path, meta: Mapping[str, str]) -> Path:
     if "/" in name or "\0" in name:
         raise StoreError(
             ErrorKind.INVALID_ARGS,
-            f"no file can have the name of session {meta['id']!r}, {meta['name']!r}; delete it by its id",
+            f"The name {meta['name']!r} of session {meta['id']!r} is not a file name. Delete it by its id.",
         )
     return folder / name
 
@@ -295,8 +297,8 @@ def _put_aside(file: SqliteStore) -> None:
 def describe_loss(id: str, had: int, has: int) -> Err:
     return Err(
         ErrorKind.CORRUPT_LOG_LINE,
-        f"session {id!r} had {had} events here, and what the store has now ({has}) does not go on from them: "
-        "a standby that was behind was promoted, or an old backup restored. What is there is sound; what "
-        "this machine knew is kept beside its copy",
+        f"Session {id!r} had {had} events here, but the database now has {has} that do not continue them: "
+        "a standby that was behind was promoted, or an old backup was restored. The events in the database "
+        "are intact, and this machine keeps its own events next to its copy.",
         {"sound": has, "lost": max(0, had - has)},
     )

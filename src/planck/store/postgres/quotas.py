@@ -110,8 +110,8 @@ class PostgresQuotas:
         except PlanckError as failure:
             return Err(
                 ErrorKind.READ_FAILED,
-                f"the quotas of the store can't be kept: {failure.err.message}; try again, or take `quotas` "
-                "out of your config.json",
+                f"Cannot enforce the quotas: {failure.err.message} "
+                "Try again, or remove `quotas` from your config.json.",
             )
         if spent is None:
             return None

@@ -170,7 +170,9 @@ async def create_row(
         if row and row.owner == owner and row.head == 0 and not row.pooled:
             return True  # the answer to the first try was lost
         if row:
-            raise SessionError(ErrorKind.NOT_UNIQUE, f"session {id!r} is already here; delete it, or fork it")
+            raise SessionError(
+                ErrorKind.NOT_UNIQUE, f"Session {id!r} already exists here. Delete it, or fork it."
+            )
     return False
 
 
@@ -190,8 +192,8 @@ async def take_row(database: Database, id: str, owner: str, lease: float) -> Log
 def refuse_held(row: LogRow) -> StoreError:
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
-        f"the node {row.owner!r} has the session {row.name!r} open; close it there, or go on in a copy: "
-        f"planck sessions fork {row.name}",
+        f"Node {row.owner!r} has session {row.name!r} open. Close it there, "
+        f'or run "planck sessions fork {row.name}" to continue in a copy.',
         {"node": row.owner},
     )
 

@@ -214,7 +214,10 @@ class PostgresStore:
         if self._refusal:
             raise StoreError(self._refusal.err.kind, self._refusal.err.message, self._refusal.err.details)
         if self._closed:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"session {self.id!r} is not open for writing")
+            raise StoreError(
+                ErrorKind.LOG_WRITE_FAILED,
+                f"Session {self.id!r} is not open for writing. Open it again to continue.",
+            )
 
 
 class _Batch:

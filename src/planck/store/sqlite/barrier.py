@@ -64,4 +64,4 @@ class Barrier:
         try:
             write_witness(self._lock.fd, head, digest)
         except OSError as e:
-            log.warning("the witness of %s was not written: %s", self._path.name, e)
+            log.warning("Cannot write the witness of %s: %s", self._path.name, e)

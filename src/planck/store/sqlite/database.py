@@ -38,7 +38,9 @@ def companion(path: Path, suffix: str) -> Path:
 
 def check_exists(path: Path) -> None:
     if not path.is_file():
-        raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
+        raise StoreError(
+            ErrorKind.NOT_FOUND, f'Session file not found: {str(path)!r}. Run "planck sessions list --all".'
+        )
 
 
 def connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
@@ -68,8 +70,8 @@ def load_meta(connection: sqlite3.Connection) -> dict[str, str]:
 def describe_newer(path: Path, found: int) -> Err:
     return Err(
         ErrorKind.LOG_WRITE_FAILED,
-        f"{path.name!r} was written by a newer planck (schema {found}, this one knows {len(MIGRATIONS)}): "
-        "it is open for reading only; upgrade to go on with it",
+        f"{path.name!r} was written by a newer version of Planck (schema {found}, this version knows "
+        f"{len(MIGRATIONS)}) and is open for reading only. Upgrade Planck to continue the session.",
         {"schema": found, "known": len(MIGRATIONS)},
     )
 
@@ -83,12 +85,14 @@ def as_store_error(path: Path, e: BaseException) -> BaseException:
     if isinstance(e, sqlite3.OperationalError) and getattr(e, "sqlite_errorname", "").startswith(_UNWRITABLE):
         return write_failure(path, e)
     if isinstance(e, sqlite3.OperationalError | OSError):
-        return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
+        return StoreError(
+            ErrorKind.LOG_READ_FAILED, f"Cannot open {path.name!r}: {e}. Check the disk and the file."
+        )
     if isinstance(e, sqlite3.DatabaseError):
         id = path.name.partition("_")[0]
         return StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
-            f"{path.name!r} is damaged: {e}; `planck sessions export {id}` saves what can be read",
+            f'{path.name!r} is damaged: {e}. Run "planck sessions export {id}" to save what can be read.',
         )
     return e
 
@@ -96,5 +100,6 @@ def as_store_error(path: Path, e: BaseException) -> BaseException:
 def write_failure(path: Path, e: sqlite3.Error) -> StoreError:
     return StoreError(
         ErrorKind.LOG_WRITE_FAILED,
-        f"can't append to {path.name!r}: {e}; the session is read-only until it can: free some space",
+        f"Cannot write to {path.name!r}: {e}. The session is read-only until writing works again. "
+        "Free some disk space.",
     )

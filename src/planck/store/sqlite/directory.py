@@ -28,11 +28,11 @@ def make_private(directory: Path) -> None:
     elif found.st_uid != os.geteuid():
         why = f"belongs to user {found.st_uid}"
     elif found.st_mode & stat.S_IWOTH:
-        why = "can be written by everybody"
+        why = "can be written by every user"
     if why:
         raise StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"the sessions directory {str(directory)!r} {why}; set `sessions_dir` to your own, mode 0700",
+            f"The sessions folder {str(directory)!r} {why}. Set `sessions_dir` to your own, with mode 0700.",
         )
 
 
@@ -75,7 +75,7 @@ def move_log(path: Path, new: Path) -> None:
     lock = WriterLock(companion(path, "lock"))
     try:
         if os.path.lexists(new):  # a rename would take its place without a word
-            raise FileExistsError(errno.EEXIST, f"there is a {new.name!r} already")
+            raise FileExistsError(errno.EEXIST, f"{new.name!r} already exists")
         _empty_wal(path)
         _testify_again(path, new)
         path.rename(new)
@@ -86,7 +86,7 @@ def move_log(path: Path, new: Path) -> None:
             else:
                 beside.unlink(missing_ok=True)
     except OSError as e:
-        raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{path.name!r} can't be renamed: {e}") from e
+        raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"Cannot rename {path.name!r}: {e}.") from e
     finally:
         lock.release()
 
@@ -111,7 +111,9 @@ def _empty_wal(path: Path) -> None:
         raise as_store_error(path, e) from e
     wal = Path(f"{path}-wal")
     if wal.exists() and wal.stat().st_size:
-        raise StoreError(ErrorKind.WRITER_CONFLICT, f"somebody reads {path.name!r} at this moment; try again")
+        raise StoreError(
+            ErrorKind.WRITER_CONFLICT, f"Another process is reading {path.name!r}. Try again in a moment."
+        )
 
 
 def _describe(path: Path, log: os.stat_result, wal: os.stat_result | None) -> LogFile:

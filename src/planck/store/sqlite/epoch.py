@@ -68,7 +68,7 @@ class Epoch:
     def _refuse(self) -> StoreError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
-            f"another process took over {self._name!r}; this one may only read it now",
+            f"Another process took over {self._name!r}. This process can only read it now.",
         )
 
 

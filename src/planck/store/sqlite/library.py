@@ -22,6 +22,7 @@ from planck.store.names import (
     is_valid_name,
     name_in,
     new_names,
+    refuse_foreign,
     refuse_taken,
     refuse_unclear,
     refuse_unknown,
@@ -131,8 +132,8 @@ class FileLibrary:
     def _refuse(self, problem: OSError) -> StoreError:
         return StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"sessions can't be kept in {str(self.folder)!r}: {problem.strerror}; "
-            "choose another sessions_dir, or pass --no-session",
+            f"Cannot save sessions in {str(self.folder)!r}: {problem.strerror}. "
+            "Set another sessions_dir, or pass --no-session.",
         )
 
     def choose_name(self, wanted: str, ids: Ids) -> str:
@@ -146,7 +147,7 @@ class FileLibrary:
         """Keeps a name for an open session, if it is free; its file is found by both until it moves."""
         if not name:
             raise SessionError(
-                ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters and digits"
+                ErrorKind.INVALID_ARGS, "The new session name is empty. Use letters and digits."
             )
         with self.hold_names():
             self._check_name(name)
@@ -170,7 +171,7 @@ class FileLibrary:
                 self._index.forget(old, name_in(old))
             store.path = new  # whoever watched the session may still read it to its end
         except StoreError as failure:
-            log.warning("%s keeps its old file name for now: %s", name, failure)
+            log.warning("Session %s keeps its old file name for now: %s", name, failure)
 
     async def create(
         self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
@@ -215,7 +216,7 @@ class FileLibrary:
         if is_left_behind(path):
             raise SessionError(
                 ErrorKind.NOT_FOUND,
-                f"the session {name_in(path)!r} never began: its process ended first; start another",
+                f"Session {name_in(path)!r} never started: its process ended first. Start another session.",
             )
         store = SqliteStore.open(path, durability=durability)
         try:
@@ -231,15 +232,15 @@ class FileLibrary:
         if not id or not name:
             raise StoreError(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"{path.name!r} is damaged: it does not say which session it is; "
-                f"go on in a copy: planck sessions fork {id_in(path)}",
+                f"{path.name!r} is damaged: it does not name its session. "
+                f'Run "planck sessions fork {id_in(path)}" to continue in a copy.',
             )
         if id == id_in(path) and (name == name_in(path) or len(self._find_id(id)) == 1):
             return
         raise SessionError(
             ErrorKind.NOT_UNIQUE,
-            f"{path.name!r} is a copy of the file of session {id}; "
-            f"go on in one of its own: planck sessions fork {name_in(path)}",
+            f"{path.name!r} is a copy of the file of session {id}. "
+            f'Run "planck sessions fork {name_in(path)}" to continue in a session of its own.',
         )
 
     @asynccontextmanager
@@ -382,7 +383,7 @@ class FileLibrary:
         known = (self._look_up_id(id) or self._find_id(id)) if is_valid_name(id) else []
         if own := self._keep_own(known):
             return own[0]
-        raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
+        raise refuse_foreign(id)
 
     def _find_named(self, name: str) -> list[Path]:
         found = (path for path in self.folder.glob(f"*_{name}.db") if name_in(path) == name)

@@ -36,7 +36,7 @@ class WriterLock:
             self.fd = _acquire(path)
         except OSError as e:
             raise StoreError(
-                ErrorKind.LOG_WRITE_FAILED, f"can't lock {path.stem!r}: {e}; check the directory and the disk"
+                ErrorKind.LOG_WRITE_FAILED, f"Cannot lock {path.stem!r}: {e}. Check the folder and the disk."
             ) from e
         # On a full disk the lock holds all the same; only who holds it can't be told.
         with suppress(OSError):
@@ -126,20 +126,20 @@ def _describe_holder(path: Path, fd: int) -> StoreError:
     with os.fdopen(fd, "rb") as file:
         text = file.read(lock_file.HOLDER[1]).rstrip()
         since = _format(os.fstat(fd).st_mtime)  # of an older file, which was written once
-    copy = f"go on in a copy: planck sessions fork {id_in(path)}"
+    copy = f'run "planck sessions fork {id_in(path)}" to continue in a copy'
     try:
         holder = codec.decode_as(text, _Held)
         since = holder.since or since
     except codec.DecodeError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
-            f"another process is opening {path.stem!r} right now; try again, or {copy}",
+            f"Another process is opening {path.stem!r}. Try again, or {copy}.",
             {"since": since},
         )
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
-        f"process {holder.pid} on {holder.host} has had this session open since {since}; "
-        f"close it there, or {copy}",
+        f"Process {holder.pid} on {holder.host} has had this session open since {since}. "
+        f"Close it there, or {copy}.",
         {"pid": holder.pid, "host": holder.host, "since": since},
     )
 

@@ -95,8 +95,8 @@ class QuotaFile:
         except sqlite3.Error as failure:
             return Err(
                 ErrorKind.READ_FAILED,
-                f"the quotas in {str(self._path)!r} can't be kept: {failure}; mend or remove the file, or "
-                "take `quotas` out of your config.json",
+                f"Cannot enforce the quotas in {str(self._path)!r}: {failure}. Fix or remove the file, "
+                "or remove `quotas` from your config.json.",
             )
 
     def settle(self, hold: "QuotaHold", micro_usd: int, tokens: int) -> None:
@@ -112,7 +112,7 @@ class QuotaFile:
                 self._write_settled(db)
             self._unsettled.clear()
         except sqlite3.Error as failure:  # the holds stay, and the next transaction tries again
-            log.error("%d requests could not be settled with their quota: %s", len(self._unsettled), failure)
+            log.error("Cannot record %d requests in the quota yet: %s", len(self._unsettled), failure)
 
     def _write_settled(self, db: sqlite3.Connection) -> None:
         for hold, micro_usd, tokens in self._unsettled:
@@ -265,9 +265,10 @@ def refuse_quota(provider: str, unit: str, limit: int, asked: int, spent: int, h
     left = max(0, limit - spent - held) / scale
     return Err(
         ErrorKind.BUDGET_EXCEEDED,
-        f"your quota for {provider!r} is {said['limit']} a day (UTC): {said['spent']} spent, {said['held']} "
-        f"held by requests on their way, and the next one may take {said['asked']}; go on after midnight "
-        f"UTC, use another provider, or raise `quotas.{provider}.{unit}_per_day` in your config.json",
+        f"Your quota for {provider!r} is {said['limit']} per day (UTC): {said['spent']} spent, "
+        f"{said['held']} reserved by requests in progress, and the next request may need {said['asked']}. "
+        "Continue after midnight UTC, use another provider, "
+        f"or raise `quotas.{provider}.{unit}_per_day` in your config.json.",
         {"asked": asked / scale, "left": left, "unit": unit, "provider": provider, "limit": limit / scale},
     )
 

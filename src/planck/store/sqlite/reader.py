@@ -104,10 +104,10 @@ class SqliteReader:
             else []
         )
         if not rows:
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self.path.name!r}")
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} is not in {self.path.name!r}.")
         data = rows[0][0]
         if type(data) is not bytes or not hashlib.sha256(data).hexdigest().startswith(name):
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self.path.name!r} is damaged")
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} of {self.path.name!r} is damaged.")
         return data
 
     def blobs(self) -> list[str]:
@@ -136,12 +136,12 @@ class SqliteReader:
             lost = seen.seq - self.head
             self.damage = Err(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"{self.path.name!r} had {seen.seq} events and has {self.head} now: the last {lost} are "
-                "lost, by a power cut or because the file was changed. What is there is sound",
+                f"{self.path.name!r} had {seen.seq} events and now has {self.head}. The last {lost} were "
+                "lost in a power failure, or the file was changed. The remaining events are intact.",
                 {"sound": self.head, "lost": lost},
             )
         elif seen.seq and self.hash_at(seen.seq).hex() != seen.hash:
-            self._note_damage(seen.seq, "it is not the event that was written")
+            self._note_damage(seen.seq, "it differs from the event that was written")
 
     def _read_tail(self) -> tuple[int, bytes]:
         rows = self._query("SELECT seq, bytes, hash FROM events ORDER BY seq DESC LIMIT 2")
@@ -216,8 +216,8 @@ class SqliteReader:
         """Remembers the damage and returns the error that reports it."""
         error = StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
-            f"event {seq} of {self.path.name!r} is damaged: {why}; the {seq - 1} events before "
-            f"it are sound: fork the session at {seq - 1} to go on",
+            f"Event {seq} of {self.path.name!r} is damaged: {why}. The {seq - 1} events before it "
+            f"are intact. Fork the session at event {seq - 1} to continue.",
             {"seq": seq, "sound": seq - 1},
         )
         self.damage = error.err

@@ -95,8 +95,8 @@ class SqliteStore(SqliteReader):
             except OSError as e:
                 raise StoreError(
                     ErrorKind.LOG_WRITE_FAILED,
-                    f"can't create the log {path.name!r}: {e.strerror or e}; free some space in "
-                    f"{str(path.parent)!r}, or see that it can be written",
+                    f"Cannot create the log {path.name!r}: {e.strerror or e}. Free some space in "
+                    f"{str(path.parent)!r}, or make it writable.",
                 ) from e
             return _open_new(path, durability, disk, lock, meta)
         except BaseException:
@@ -156,7 +156,8 @@ class SqliteStore(SqliteReader):
             # copying the WAL into the file writes them again.
             self._doubtful = True
             raise StoreError(
-                ErrorKind.LOG_WRITE_FAILED, f"the disk did not confirm {self.path.name!r}: {e}; check it"
+                ErrorKind.LOG_WRITE_FAILED,
+                f"The disk did not confirm {self.path.name!r}: {e}. Check the disk.",
             ) from e
 
     def adopt(self, events: Iterable[bytes]) -> None:
@@ -170,7 +171,8 @@ class SqliteStore(SqliteReader):
                 try:
                     decoded(seq, data)
                 except BrokenChain as e:
-                    raise StoreError(ErrorKind.CORRUPT_LOG_LINE, f"event {seq}: {e.why}", {"seq": seq}) from e
+                    why = f"Event {seq} is damaged: {e.why}."
+                    raise StoreError(ErrorKind.CORRUPT_LOG_LINE, why, {"seq": seq}) from e
                 previous = link(previous, data)
                 rows.append((seq, data, previous))
             try:
@@ -230,7 +232,7 @@ class SqliteStore(SqliteReader):
         try:
             self._move_wal()
         except sqlite3.Error as e:
-            log.warning("checkpoint of %s failed: %s", self.path.name, e)
+            log.warning("Checkpoint of %s failed: %s", self.path.name, e)
 
     def close(self) -> None:
         """Commits what is queued, then lets go of the file."""
@@ -256,7 +258,10 @@ class SqliteStore(SqliteReader):
         if damage and (self._closed or "seq" in damage.details):  # a lost tail does not stop a writer
             raise StoreError(damage.kind, damage.message, damage.details)
         if self._closed:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self.path.name!r} is not open for writing")
+            raise StoreError(
+                ErrorKind.LOG_WRITE_FAILED,
+                f"{self.path.name!r} is not open for writing. Open the session again to continue.",
+            )
 
     def _flush(self) -> None:
         queue, self._queue = self._queue, []
