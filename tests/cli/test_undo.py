@@ -63,7 +63,7 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert (third.code, a.read_text(), b.exists()) == (0, LINES, False)
     nothing = await bench.run("undo")
     assert (nothing.code, nothing.out) == (2, "")
-    assert "nothing to undo" in nothing.err
+    assert "Nothing to undo" in nothing.err
 
 
 async def test_the_users_later_edits_stay(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
     done = await bench.run("undo")
     assert done.code == 1
     assert (a.read_text(), b.exists()) == (mine, False)
-    assert "a.txt stays as it is: later edits touch the same lines" in done.out
+    assert "a.txt stays as it is: later edits change the same lines" in done.out
 
 
 async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:

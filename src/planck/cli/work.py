@@ -392,7 +392,7 @@ def _list_complaints(result: RunResult, *, told: bool = False) -> list[str]:
     last = [
         fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
     ]
-    denials = [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
+    denials = _list_denials(result)
     match result.exit_code:
         case Exit.DONE:
             return [] if told else denials
@@ -403,6 +403,21 @@ def _list_complaints(result: RunResult, *, told: bool = False) -> list[str]:
         case Exit.NO_TEXT:
             return ['invalid_response: the model ended without a text; ask again: planck run -c "..."']
     return last + denials
+
+
+def _list_denials(result: RunResult) -> list[str]:
+    """Each denial; what the user can change about it is said once."""
+    from planck.records.approval import advise  # few calls are denied
+
+    advised = {""}
+    lines = []
+    for denial in result.denials:
+        why = fit_line(denial["reason"].rstrip("."))
+        advice = advise(denial.get("by", ""))
+        more = "" if advice in advised else f" {advice}"
+        advised.add(advice)
+        lines.append(f"permission_denied: {denial['tool']} was not run: {why}.{more}")
+    return lines
 
 
 def _write(line: bytes) -> None:

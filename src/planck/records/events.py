@@ -339,6 +339,10 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
 
 
+DeniedBy = Literal["", "user", "nobody", "mode", "rule", "hook", "grant", "address"]
+"""Why a call was denied; `nobody`: nobody could be asked, `address`: nor about the address that it names."""
+
+
 class PermissionDecision(View, frozen=True, kw_only=True):
     """Recorded where a call was denied, asked about, or allowed by more than the mode."""
 
@@ -351,6 +355,7 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     request_id: str = ""
     scope: Literal["", "once", "session", "rule"] = ""
     request: RequestKey | None = None
+    by: DeniedBy = ""
 
 
 class Cut(msgspec.Struct, frozen=True):

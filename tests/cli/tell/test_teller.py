@@ -184,17 +184,25 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
 
 
 @pytest.mark.parametrize(
-    ("why", "told"),
+    ("by", "reason", "told", "advice"),
     [
-        ("the user said no: not now", " by you: not now"),
-        ("the user said no", " by you"),
-        ("mode 'plan' allows no effects", ": mode 'plan' allows no effects; choose another mode"),
+        ("user", 'the user said no: "not now"', ' by you: "not now"', ""),
+        ("user", "the user said no", " by you", ""),
+        (
+            "mode",
+            "mode 'plan' allows no changes",
+            ": mode 'plan' allows no changes",
+            ". To allow it, choose another --permission-mode or add a rule.",
+        ),
     ],
 )
-def test_a_denial_is_told_to_the_person_and_not_to_the_model(why: str, told: str) -> None:
-    reason = f"'bash' is not permitted: {why}; go on without it, or tell the user to choose another mode"
-    data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "request_id": "r1"}
-    assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
+def test_a_person_is_told_once_what_they_can_change_about_a_denial(
+    by: str, reason: str, told: str, advice: str
+) -> None:
+    data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "by": by}
+    teller = Teller([LEAD])
+    assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}{advice}"]
+    assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}"]
 
 
 def test_a_response_that_was_just_said_is_not_told_twice() -> None:
@@ -288,7 +296,7 @@ def test_whoever_tries_several_modes_is_told_of_one_once_something_happens() -> 
         assert teller.tell(_mode(before, mode)) == []
         news = event("message", {**told, "text": "[planck: The user changed it: Permission mode]"})
         assert teller.tell(news) == []
-    news = event("message", {**told, "text": "[planck: the user took back changes of 'a.py': read it again]"})
+    news = event("message", {**told, "text": "[planck: The user undid changes to 'a.py': read it again]"})
     assert teller.tell(news) == []
     assert rows(teller.tell(_message("hello"))) == ["  mode plan, was ask", "", "> hello"]
     assert teller.tell(_mode("plan", "ask")) == teller.tell(_mode("ask", "plan")) == []

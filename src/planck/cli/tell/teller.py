@@ -27,7 +27,7 @@ _NOTE = 1_000
 _FOR_THE_MODEL = "; go on without it, or tell the user to "
 """How the advice to the model begins in a recorded denial (`permissions/gate`)."""
 _OWN_NO = "the user said no"
-_OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
+_OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back ", "The user undid ")
 """How news to the agents begin of what the user did and has seen."""
 
 
@@ -58,6 +58,8 @@ class Teller:
         self._echoes = echoes
         self._ends, self._ends_once = ends, False
         self._begins = begins
+        self._advised: set[str] = set()
+        """What the user was told to change so that a call is allowed: once."""
         self._cut_off = False
         """Whether a turn of the orchestrator's has begun and not ended."""
         self._splitter = BlockSplitter()
@@ -278,7 +280,12 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(**data)}", "yellow")]
+        from planck.records.approval import advise  # few calls are denied
+
+        advice = advise(data.get("by", ""))
+        more = f". {advice}" if advice and advice not in self._advised else ""
+        self._advised.add(advice)
+        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(**data)}{more}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
