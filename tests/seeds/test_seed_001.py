@@ -171,7 +171,7 @@ async def test_a_built_in_tool_is_never_shadowed_by_one_of_the_program(tmp_path:
         with pytest.raises(PlanckError) as taken:
             await session.add_tool(probe(name))
         assert taken.value.err.kind is ErrorKind.NOT_UNIQUE
-        with pytest.raises(PlanckError, match="is no Tool"):
+        with pytest.raises(PlanckError, match="is not a Tool"):
             await app.start(tools=[len])  # type: ignore[list-item]
 
 
