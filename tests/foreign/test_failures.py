@@ -163,7 +163,8 @@ async def test_destroying_it_ends_its_process(tmp_path: Path) -> None:
     async with crew(tmp_path, {"lead": lead}, plain(), mode="full") as session:
         await session.run("go")
         _, refused = await outputs(session)
-        assert refused == "not_found: Agent not found."
+        assert refused.startswith("not_found: Agent not found.")
+        assert "Nobody else is in the team; do it yourself." in refused
         await _wait_until_gone(str(tmp_path))
 
 

@@ -112,7 +112,7 @@ async def test_a_guard_in_claudes_shape_blocks_whatever_its_matcher_calls_the_to
         assert "rm -rf is not for you" in place.ends[0]["output"]
         assert "secrets stay here" in place.ends[2]["output"]
     if matcher == "[":
-        assert any("it means every tool" in notice for notice in place.notices)
+        assert any("so it matches every tool" in notice for notice in place.notices)
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ async def test_a_guard_in_claudes_shape_blocks_whatever_its_matcher_calls_the_to
     [
         ("PreToolUse", {"matcher": None}, ""),
         ("PreToolUse", {"matcher": ["Bash", "Read", "Edit", "Write"]}, ""),
-        ("PreToolUse", {"matcher": {"tools": ["Bash"]}}, "is no text: it means every tool"),
+        ("PreToolUse", {"matcher": {"tools": ["Bash"]}}, "is not a string, so it matches every tool"),
         ("preToolUse", {}, ""),
         ("pre_tool_use", {}, ""),
-        ("PreToolUse", {"timeout": 60_000}, "600 is taken"),
-        ("PreToolUse", {"timeout": "soon"}, "60 is taken"),
-        ("PreToolUse", {"if": "Bash(rm *)"}, "`if` is not read"),
+        ("PreToolUse", {"timeout": 60_000}, "; using 600"),
+        ("PreToolUse", {"timeout": "soon"}, "; using 60"),
+        ("PreToolUse", {"if": "Bash(rm *)"}, "`if` is ignored"),
         ("PreToolUse", {"sibling": {"type": "prompt", "prompt": "fine?"}}, "type 'prompt' is not supported"),
         ("PreToolUse", {"sibling": 7}, "hooks: 7: "),
         ("PreToolUse", {"args": ["${CLAUDE_PROJECT_DIR}/guard.py", "a b"]}, ""),
@@ -199,7 +199,7 @@ async def test_a_hook_changes_the_arguments_and_log_and_model_are_told(tmp_path:
     hooks = on("PreToolUse", f'python3 -c "{script}"')
     assert await place.call(hooks, ("write", {"path": "a.txt", "content": "x"})) == ["ok"]
     assert sorted(path.name for path in place.work.iterdir()) == ["other.txt"]
-    assert "Hook: the call was run with other arguments: " in place.ends[0]["output"]
+    assert "Hook: the call ran with different arguments: " in place.ends[0]["output"]
 
 
 async def test_changed_arguments_are_validated_judged_and_guarded_like_the_models_own(tmp_path: Path) -> None:
@@ -251,5 +251,5 @@ async def test_an_event_of_others_is_known_elsewhere_and_a_typo_is_a_typo(tmp_pa
     place = Place(tmp_path)
     await place.call(on("TeammateIdle", "true") | on("PreToolUze", "true"), ("bash", {"command": "true"}))
     told = [notice for notice in place.notices if notice.startswith("hooks: ")]
-    assert told[0] == "hooks: TeammateIdle is known elsewhere, not supported here: its hooks are not run"
+    assert told[0] == "hooks: TeammateIdle is not supported, so its hooks do not run"
     assert "Did you mean 'PreToolUse'?" in told[1]

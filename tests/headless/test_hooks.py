@@ -45,7 +45,8 @@ async def test_a_hook_gets_the_call_as_json_and_exit_2_blocks_it(tmp_path: Path)
         "orchestrator",
     )
     assert asked[1][-1]["content"].startswith(
-        "permission_denied: a PreToolUse hook blocked 'bash': not this one"
+        "permission_denied: bash was not run: a PreToolUse hook blocked it: not this one. "
+        "Do what it says, or leave the call out."
     )
     assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
 

@@ -65,7 +65,7 @@ async def test_a_session_without_an_orchestrator_is_refused_with_where_one_still
         with pytest.raises(PlanckError) as refused:
             await app.resume("whole")
         assert refused.value.err.kind is ErrorKind.DETACHED
-        assert refused.value.err.message.endswith(f"planck sessions fork {session.id} --at {before}")
+        assert refused.value.err.message.endswith(f'"planck sessions fork {session.id} --at {before}".')
         copy = await app.resume((await app.archive.fork("whole", at=before)).id)
         assert (await copy.run("and now?")).text == "ok"
 

@@ -280,7 +280,7 @@ async def test_a_no_may_say_why_and_the_model_reads_it() -> None:
     refused = await session.call("a", BASH, command="ssh host")
     assert isinstance(refused, Err)
     assert refused.message.startswith(
-        "'bash' is not permitted: the user said no: use the staging server\\x1b[2K; "
+        'bash was not run: the user said no: "use the staging server\\x1b[2K". Do what they say.'
     )
     assert isinstance(session.log[-1], PermissionDecision)
     assert "staging" in session.log[-1].reason
@@ -445,7 +445,7 @@ async def test_a_yes_gives_no_more_than_the_mode_and_the_rules_of_its_own_time(
     if rule or tool is WRITE or (escalate and mode is not Mode.WORKSPACE):
         assert isinstance(rights, Err)
         assert (decision.decision, session.kept) == ("deny", [])
-        assert "the user said yes, but it is denied since" in decision.reason
+        assert "the user said yes, but it was denied after the question was asked: " in decision.reason
     else:
         assert isinstance(rights, Confinement)
         written = ("/w",) if mode is Mode.WORKSPACE else ()

@@ -119,7 +119,7 @@ def test_a_denying_rule_holds_for_what_it_names_by_any_usual_way(command: str) -
 def test_a_denying_rule_that_might_be_meant_asks_and_says_why(command: str) -> None:
     ruling = apply_rules(load(PUSH, "test"), "bash", {"command": command})
     assert ruling.decision is ASK
-    assert ruling.note.startswith("it might be meant here")
+    assert ruling.note.startswith("it may apply here")
     assert says([{"tool": "bash", "decision": "allow"}, *PUSH], command) is ASK
 
 

@@ -99,7 +99,7 @@ async def test_the_user_is_asked_and_told_where_it_goes(tmp_path: Path, mode: st
         named = f"http://localhost:11434@127.0.0.1:{stranger.port}"
         _, ended, started = await spawn(tmp_path, named, person=person, mode=mode, permissions=allowed)
     (question,) = person.asked
-    assert f"goes to http://localhost:{stranger.port}, which then steers it" in question.adds
+    assert f"to http://localhost:{stranger.port}, which controls it" in question.adds
     assert question.rule == ""
     assert started == ["", named]
     assert ended.startswith("{")
@@ -111,7 +111,7 @@ async def test_a_no_is_a_denial(tmp_path: Path) -> None:
     person = Person(allow=False)
     async with WireServer(ollama) as stranger:
         _, ended, started = await spawn(tmp_path, stranger.url, person=person, mode="full")
-    assert ended.startswith("permission_denied: 'spawn_agent' is not permitted: the user said no")
+    assert ended.startswith("permission_denied: spawn_agent was not run: the user said no")
     assert (len(person.asked), started, stranger.asked) == (1, [""], [])
 
 

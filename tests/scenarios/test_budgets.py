@@ -74,9 +74,7 @@ async def test_the_last_request_goes_without_tools_and_what_is_said_then_is_the_
     result, recorded = await play(tmp_path, brains, LEAD, max_budget_usd=0.4)
     assert (result.status, result.exit_code, result.text) == ("capped", 4, "half of it is done")
     assert brains.armed == [("lead", True)] * 3 + [("lead", False)]
-    assert "[planck: Report now: the budget allows this one answer more, without tools." in told(
-        brains.last("lead")
-    )
+    assert "[planck: The budget allows one more answer, without tools." in told(brains.last("lead"))
     assert result.errors[-1]["kind"] == "budget_exceeded"
     assert result.cost_usd == pytest.approx(0.4)
     (last,) = budgets(recorded, "last_step")
@@ -107,21 +105,19 @@ async def test_a_team_that_runs_out_in_the_middle_ends_with_words(tmp_path: Path
     )
     result, recorded = await play(tmp_path, brains, LEAD, max_budget_usd=1.8)
     refused, made = outputs(recorded, "spawn_agent")
-    assert refused["output"].startswith("budget_exceeded: $9.00 asked, $1.60 is yours to lend")
+    assert refused["output"].startswith("budget_exceeded: $9.00 is more than the $1.60 available to lend; ")
     assert {key: refused["error"]["details"][key] for key in ("asked", "yours_to_lend")} == {
         "asked": 9.0,
         "yours_to_lend": 1.6,
     }
     assert json.loads(made["output"])["budget"] == {"usd": 1.0}
     worker = told(brains.last("bob"))
-    assert (
-        "[planck: 80 % of the budget is used, $0.80 of $1.00; at this rate it is used up in about" in worker
-    )
-    assert "[planck: Report now: the budget allows this one answer more, without tools." in worker
+    assert "[planck: 80% of the budget is used ($0.80 of $1.00); at this rate it runs out in about" in worker
+    assert "[planck: The budget allows one more answer, without tools." in worker
     assert [armed for who, armed in brains.armed if who == "bob"] == [True] * 9 + [False]
     lead = told(brains.last("lead"))
-    assert "The task was not finished: bob: budget_exceeded: the next request may take $0.10" in lead
-    assert "Its last words: the lexer is ported, the parser is not" in lead
+    assert "The task was not finished: bob: budget_exceeded: The next request may take $0.10" in lead
+    assert "Last message: the lexer is ported, the parser is not" in lead
     assert (result.status, result.text) == ("completed", "bob did half of it; the rest is open")
     assert [(agent.name, round(agent.cost_usd or 0, 6)) for agent in result.agents] == [
         ("lead", 0.5),
@@ -224,7 +220,7 @@ async def test_members_have_the_budget_of_their_team_file(tmp_path: Path) -> Non
     bob = {**BOB, "budget": {"steps": 3, "usd": 5}}
     result, _ = await play(tmp_path, brains, LEAD, bob)
     assert [armed for who, armed in brains.armed if who == "bob"] == [True, True, False]
-    assert "The task was not finished: bob: budget_exceeded: the next request may take 1 step" in told(
+    assert "The task was not finished: bob: budget_exceeded: The next request may take 1 step" in told(
         brains.last("lead")
     )
     assert (result.status, "budget" in json.loads(_encode(result))) == ("completed", False)
@@ -311,7 +307,7 @@ async def test_the_budget_of_a_session_outlives_its_runs_and_goes_along_with_a_f
     assert third.text == "enough"
     assert third.budget
     assert (third.budget.limit_usd, round(third.budget.spent_usd, 6)) == (0.5, 0.5)
-    assert "raise `budget.usd` in your config.json" in third.errors[-1]["message"]
+    assert "Raise `budget.usd` in your config.json" in third.errors[-1]["message"]
     assert fourth.budget
     assert round(fourth.budget.spent_usd, 6) == 0.3  # two answers of the original, one of its own
 

@@ -37,7 +37,7 @@ class Place(msgspec.Struct, kw_only=True):
     added: tuple[Path, ...] = ()
     roots: tuple[str, ...] = ()
     """Of the member that works there."""
-    told: str = "nobody is there to ask"
+    told: str = "nobody can be asked"
 
 
 def make(folder: Path, *below: str) -> Path:

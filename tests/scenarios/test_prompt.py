@@ -258,8 +258,8 @@ async def test_a_change_of_members_wakes_nobody_and_is_told_to_the_others(tmp_pa
         result = await session.run("go")
     assert (result.text, [name for name, _ in brains.seen]) == ("done", ["lead"] * 3 + ["bob", "lead"])
     assert news(brains.last("bob")) == [
-        "[planck: dora (type dora): the dora is in the team now.]",
-        "[planck: dora is not in the team any more.]",
+        "[planck: dora (type dora): the dora has joined the team.]",
+        "[planck: dora is no longer in the team.]",
     ]
     assert news(brains.last("lead")) == []
 
@@ -285,7 +285,7 @@ async def test_an_undo_is_mentioned_in_the_next_request(tmp_path: Path, held: bo
                 await session.run("what now?")
     assert not (planck.workspace / "a.txt").exists()
     *_, told, asked = [m["content"] for m in brains.last("lead") if m["role"] == "user"]
-    assert told.startswith("[planck: the user took back changes of 'a.txt'")
+    assert told.startswith("[planck: The user undid changes to 'a.txt'")
     assert asked == "what now?"
 
 

@@ -96,7 +96,7 @@ async def test_two_who_say_the_same_to_each_other_are_told_and_then_stopped(tmp_
     assert refused
     assert refused[0]["kind"] == "limit_exceeded"
     assert refused[0]["details"] == {"pattern": "ping_pong", "limit": 10}
-    assert any("[planck: 6 messages to and fro with" in text for text in said)
+    assert any("[planck: 6 messages in a row between you and" in text for text in said)
 
 
 async def test_an_answer_that_a_stop_hook_does_not_change_is_not_asked_for_a_fourth_time(

@@ -109,7 +109,7 @@ async def test_an_escalation_that_nobody_can_answer_is_denied_and_the_turn_goes_
     run.make_repository()
     await run.bash("workspace", {"command": COMMIT, "escalate": "to commit"})
     assert run.ends[0]["error"]["kind"] == "permission_denied"
-    assert "nobody is there to ask" in run.ends[0]["error"]["message"]
+    assert "nobody can be asked" in run.ends[0]["error"]["message"]
     assert run.count_commits() == 0
 
 

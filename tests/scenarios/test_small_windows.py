@@ -43,7 +43,7 @@ async def test_an_answer_in_circles_is_ended_and_what_it_said_counts(tmp_path: P
     (result,), requests, told = await play(tmp_path, [endless])
     assert (result.status, result.exit_code, len(requests)) == ("completed", 0, 1)
     assert result.text.startswith("Hello. I'm here to help you. ")
-    assert "the answer was cut here" in result.text
+    assert "the answer was cut off here" in result.text
     assert len(result.text) < 2 * WINDOW
     assert result.usage.output_tokens > 100  # the server was not heard to count
     assert "repeats" in told
@@ -68,7 +68,7 @@ async def test_what_is_drawn_or_wanted_so_is_whole(tmp_path: Path, words: list[s
 async def test_a_text_cut_at_the_models_limit_is_an_answer_that_says_so(tmp_path: Path) -> None:
     (result,), (request,), told = await play(tmp_path, [chat.text("Half of", finish="length")])
     assert (result.status, result.exit_code, result.errors) == ("completed", 0, ())
-    assert result.text.startswith("Half of\n\n[planck: the answer was cut here")
+    assert result.text.startswith("Half of\n\n[planck: the answer was cut off here")
     assert "cut" in told
     assert request["max_tokens"] == WINDOW // 4  # it leaves room for the work
 

@@ -204,8 +204,11 @@ async def test_a_destroyed_target_is_gone_for_its_asker_and_not_found_afterwards
     )
     recorded = await run_until_bob_streams(tmp_path, brains, {"type": "ann"}, WORKERS[1])
     (gone,) = tool_outputs(brains.last("ann"))
-    assert gone == "target_gone: bob was destroyed by lead"
-    assert tool_outputs(brains.last("lead"))[2:] == ["Agent destroyed.", "not_found: Agent not found."]
+    assert gone.startswith("target_gone: bob was destroyed by lead; ask another agent")
+    destroyed, unknown = tool_outputs(brains.last("lead"))[2:]
+    assert destroyed == "Agent destroyed."
+    assert unknown.startswith("not_found: Agent not found.")
+    assert "The team has ann; use `list_team`" in unknown
     assert [data["status"] for type, data in recorded if type == "agent_ended"] == ["destroyed"]
 
 
@@ -235,7 +238,8 @@ async def test_an_interrupted_target_answers_interrupted_and_stays_alive(tmp_pat
     )
     await run_until_bob_streams(tmp_path, brains, {"type": "ann"}, WORKERS[1])
     assert tool_outputs(brains.last("ann"))[0].startswith("interrupted: ")
-    assert tool_outputs(brains.last("lead"))[2:] == ["Agent interrupted.", "Agent interrupted.", "alive"]
+    stopped = "Agent interrupted. It was waiting for its model; any changes it made remain."
+    assert tool_outputs(brains.last("lead"))[2:] == [stopped, "Agent interrupted.", "alive"]
 
 
 async def test_an_ask_ends_at_its_deadline_and_a_late_answer_is_dropped(tmp_path: Path) -> None:
@@ -351,13 +355,17 @@ async def test_of_two_answers_to_one_ask_in_one_step_the_second_is_told_that_it_
     sent = [
         data["output"] for type, data in recorded if (type, data.get("name")) == ("tool_end", answers[0][0])
     ]
-    assert sent == ["Response sent.", "not_found: No delegator to respond to."]
+    assert sent[0] == "Response sent. Your final text will not be sent as well."
+    assert sent[1].startswith("not_found: No delegator to respond to.")
+    assert "The question was answered already" in sent[1]
 
 
 async def test_without_a_delegator_there_is_nobody_to_respond_to(tmp_path: Path) -> None:
     brains = Brains({"lead": [chat.calls(("send_response", {"response": "x"})), chat.text("ok")]})
     await run_team(tmp_path, brains)
-    assert tool_outputs(brains.last("lead")) == ["not_found: No delegator to respond to."]
+    (refused,) = tool_outputs(brains.last("lead"))
+    assert refused.startswith("not_found: No delegator to respond to.")
+    assert "your final text goes to the user" in refused
 
 
 async def test_a_task_lost_by_failure_or_destroy_reaches_its_delegator_once(tmp_path: Path) -> None:
@@ -616,7 +624,8 @@ async def test_storms_of_interrupts_and_destroys_end_a_worker_once(tmp_path: Pat
     recorded = await run_until_bob_streams(tmp_path, brains, {"type": "ann"}, WORKERS[1])
     outputs = tool_outputs(brains.last("lead"))
     first_words = [output.splitlines()[0].partition(":")[0] for output in outputs[2:]]
-    assert first_words[:8] == ["Agent interrupted."] * 8
+    assert all(word.startswith("Agent interrupted.") for word in first_words[:8])
+    assert sum("It was waiting for its model" in word for word in first_words[:8]) == 1
     assert sorted(first_words[8:16]) == ["Agent destroyed.", *["not_found"] * 7]
     assert first_words[16] == "not_found"
     assert [type for type, _ in recorded].count("agent_ended") == 1

@@ -54,20 +54,20 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
         await session.stop()
         await run
     lead, bob, tess, eve = lines
-    assert lead.startswith("lead waits for bob (ask ")
-    assert ", who waits for tess (ask " in lead
-    assert lead.endswith(', who runs bash "touch started; sleep 600" since 11 s')
-    assert bob.startswith("bob waits for tess (ask ")
+    assert lead.startswith("lead is waiting for bob (ask ")
+    assert ", who is waiting for tess (ask " in lead
+    assert lead.endswith(', who has been running bash "touch started; sleep 600" for 11 s')
+    assert bob.startswith("bob is waiting for tess (ask ")
     assert "deadline in 28" in bob
-    assert tess == 'tess runs bash "touch started; sleep 600" since 11 s'
-    assert eve.startswith("eve waits for the model local/other since 1")
+    assert tess == 'tess has been running bash "touch started; sleep 600" for 11 s'
+    assert eve.startswith("eve has been waiting for the model local/other for 1")
     assert shown["lead"].state.startswith("waiting for ")  # a call beside the ask has ended
-    assert (shown["eve"].model, shown["eve"].state) == ("local/other", "in a turn")
+    assert (shown["eve"].model, shown["eve"].state) == ("local/other", "working")
 
 
 def test_an_idle_team_is_not_blocked() -> None:
     assert why_blocked(Board(), "2026-01-01T00:00:00.000Z") == [
-        "nothing is blocked: every agent is idle and has read its messages"
+        "Nothing is blocked: every agent is idle and has read its messages."
     ]
 
 
@@ -85,7 +85,7 @@ async def test_a_session_stands_as_its_log_and_its_process_say(tmp_path: Path) -
                 break
         assert [info.state for info in planck.archive.sessions()] == ["running"]
         (line,) = planck.archive.why_blocked("fox")
-        assert line.startswith("orchestrator waits for the model double/m since ")
+        assert line.startswith("orchestrator has been waiting for the model double/m for ")
         left = tmp_path / "left"
         left.mkdir(mode=0o700)
         for file in planck.sessions_dir.glob("*.db*"):

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from planck import Err, ErrorKind, Ok, Tool, ToolContext, orchestrator_tools, worker_tools
 from planck.llm.provider import Request
@@ -43,7 +44,8 @@ async def _across() -> None:
         await crew.start()
     await ours.run()
     ends = [fact for fact in ours.recorded("tool_end") if isinstance(fact, ToolEnd)]
-    assert [end.output for end in ends] == ["not_found: Agent not found."] * 4
+    assert [end.output.splitlines()[0] for end in ends] == ["not_found: Agent not found."] * 4
+    assert all("The team has ann; " in end.output for end in ends)
     assert theirs.team.member("bob") is not None
     assert theirs.recorded("message") == []
     for crew in (ours, theirs):
@@ -101,7 +103,8 @@ async def test_a_tool_by_the_teams_id_that_a_program_calls_itself_answers_as_in_
         )
         bob = {"identifier": "bob", "identifier_type": "name"}
         assert await run(interrupt, bob, ctx) == Ok({"output": "Agent interrupted."})
-        assert await run(interrupt, {**bob, "identifier": "eve"}, ctx) == GONE
+        hint = {"hint": "The team has bob; use `list_team` to see what they do."}
+        assert await run(interrupt, {**bob, "identifier": "eve"}, ctx) == replace(GONE, details=hint)
         assert '"current":true' in str(await run(models, {}, ctx))
         assert '"name":"bob"' in str(await run(roster, {}, ctx))
         await session.aclose()

@@ -150,7 +150,7 @@ async def test_a_tape_grows_by_what_is_new_only() -> None:
     [
         (["one", "2"], {}, "messages[1].parts[0].text is 'two' on the tape and '2' now"),
         (["one", "two"], {"params": {"n": 1}}, "params is None on the tape and {'n': 1} now"),
-        (["one", "two", "three"], {}, "the tape has no further call of this agent"),
+        (["one", "two", "three"], {}, "the tape has no further calls of this agent"),
     ],
 )
 async def test_the_first_drift_is_shown(prompts: list[str], fields: dict[str, Any], drift: str) -> None:
@@ -197,5 +197,5 @@ async def test_an_id_that_stands_for_two_is_a_drift() -> None:
     recording = Recording(ScriptedProvider(["ok"]))
     await collect(recording, request(f"{'a' * 16} and {'b' * 16} and {'a' * 16}"))
     playback = Playback(recording.dump())
-    with pytest.raises(ProviderError, match="has left its tape"):
+    with pytest.raises(ProviderError, match="differs from its tape"):
         await collect(playback, request(f"{'1' * 16} and {'2' * 16} and {'3' * 16}"))

@@ -44,18 +44,28 @@ from planck.tools.results import Finished
 _TOO_OFTEN, _REFUSED = 3, 6
 """Steps with the same call and the same result: when the model is told, and which is not run any more."""
 
-CUT = '\n\n[planck: the answer was cut here; say "go on" for the rest, or raise the model\'s max_output]'
+CUT = (
+    '\n\n[planck: the answer was cut off here; say "continue" for the rest, or raise max_output of the model]'
+)
 """What stands below a final text that the model could not finish."""
 
 _STUCK = (
-    "{} was called with these arguments {} times since the user's last word and gave the same result each "
-    "time, so it is not run again; do something else, or say what stops you"
+    "this call was not run again, because it gave the same result {} times; "
+    "do something else, or end your turn and say what is blocking you"
+)
+_SAME_RESULT = (
+    "[notice: this call gave the same result {} times, and nothing changed in between. "
+    "Change the arguments or the approach, or end your turn and say what is blocking you]"
+)
+_MOST_DENIED = 3
+_STOP_TRYING = (
+    "[notice: {} calls were denied in this turn. "
+    "Stop trying: finish what needs no permission, and report what does]"
 )
 _REPORT_NOW = (
-    "Report now: the budget allows this one answer more, without tools. Say what is done, what is not, and "
-    "what you would do next"
+    "The budget allows one more answer, without tools. Say what is done, what is not, and what comes next."
 )
-_BE_BRIEF = "Finish what matters most, and report before it is gone"
+_BE_BRIEF = "Finish what matters most, and report before it runs out."
 
 
 class Activity(StrEnum):
@@ -124,6 +134,8 @@ class Agent:
         self.turn_text = ""
         self.excesses = 0
         """Answers of this turn that were too large, or brought too many calls."""
+        self.denials = 0
+        """Calls of this turn that were denied."""
         self.repeats = Repeats()
         self.effects = 0
         """Results so far that were new, of tools that change something."""
@@ -196,7 +208,7 @@ class Agent:
         if self.seat.spare is None or refused.kind not in UNAVAILABLE:
             return False
         seat = self.seat.spare.make()
-        detail = f"{refused}; {seat.model.label} goes on in the place of {self.seat.model.label}"
+        detail = f"{refused}; switching from {self.seat.model.label} to {seat.model.label}"
         self.scribe.publish(Status(component="model", state="fallback", detail=detail))
         self.tally.cut()
         if spent := self.settle(self.tally):  # at the price of the model that did not answer
@@ -228,7 +240,7 @@ class Agent:
             self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
-        self.excesses = 0
+        self.excesses = self.denials = 0
         self._out = None
         if self.purse.accounts.limited:
             self.purse.begin(opening)
@@ -253,8 +265,8 @@ class Agent:
         if self.shown_tools is not self.tools.specs and self._fit.left_out != before:
             model = self.seat.model
             detail = (
-                f"the window of {model.label} ({model.context_window} tokens) is too small for all tools; "
-                f"it is not shown {', '.join(self._fit.left_out)}"
+                f"the context window of {model.label} ({model.context_window} tokens) is too small for all "
+                f"tools; hidden from it: {', '.join(self._fit.left_out)}"
             )
             self.scribe.publish(Status(component="tools", state="left_out", detail=detail))
 
@@ -279,12 +291,15 @@ class Agent:
 
     def _refuse_unpaid(self, calls: int) -> Err | None:
         """Why calls of an answer are not run; what is, is counted."""
-        if self._out or not calls or not self.purse.accounts.limited:
-            return self._out
+        if not calls or not self.purse.accounts.limited:
+            return None
         taken = (0, 0, 0, 0, calls)
-        held = self.purse.paying.hold(taken)
+        held = self._out or self.purse.paying.hold(taken)
         if isinstance(held, Err):
-            return held
+            left = None if self._out else self.purse.paying.left("calls")
+            why = f"the budget allows {left:g} more; send fewer, or" if left else "the budget is used up;"
+            text = f"no call of this answer was run: {why} report what is done and what is not"
+            return Err(held.kind, text, held.details)
         held.settle(taken)
         return None
 
@@ -292,21 +307,17 @@ class Agent:
         """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
         bounds = self.bounds
         if calls > bounds.calls:
-            text = (
-                f"the answer brought {calls} calls or more, at most {bounds.calls} are taken, so none was run"
-            )
+            text = f"no call of this answer was run: it has {calls} or more, and the limit is {bounds.calls}"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{text}; call fewer tools at once. A second such answer ends the turn",
+                f"{text}; send fewer at once. A second such answer ends the turn",
                 {"calls": calls, "limit": bounds.calls},
             )
         if calls and (message.stop is StopReason.LENGTH or size(message) > bounds.answer_bytes):
-            text = (
-                f"the answer had more than {bounds.answer_bytes} bytes and was cut, so no call of it was run"
-            )
+            text = f"no call of this answer was run: it was cut off after {bounds.answer_bytes} bytes"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{text}; say less at once. A second such answer ends the turn",
+                f"{text}; write less at once. A second such answer ends the turn",
                 {"limit": bounds.answer_bytes},
             )
         return None
@@ -340,11 +351,14 @@ class Agent:
         """Record a call's one result, or that it could not be recorded."""
         if self.purse.accounts.limited:
             self.purse.paying.count((0, 0, done.duration_ms, 0, 0))
-        notice = self._notice_repeat(done)
+        notice = self._find_notice(done)
         try:
             await self.scribe.record(done.as_fact(notice))
         except PlanckError as failure:
-            message = f"the result of {done.call.name} is lost: {failure.err}"
+            message = (
+                f"{done.call.name} ran, but its result could not be recorded: {failure.err}; "
+                "look at what it did before you run it again, and report this"
+            )
             lost = Err(ErrorKind.TOOL_RESULT_RECORD_FAILED, message)
             await self.scribe.record(
                 msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()).as_fact()
@@ -356,6 +370,13 @@ class Agent:
             return []
         unread = {done.call.id: done.as_fact() for done in self.kit.runner.take_unread()}
         return self.history.end_open_calls(unread)
+
+    def _find_notice(self, done: Finished) -> str:
+        repeated = self._notice_repeat(done)
+        if not isinstance(done.outcome, Err) or done.outcome.kind is not ErrorKind.PERMISSION_DENIED:
+            return repeated
+        self.denials += 1
+        return _STOP_TRYING.format(self.denials) if self.denials >= _MOST_DENIED else repeated
 
     def _notice_repeat(self, done: Finished) -> str:
         if isinstance(done.outcome, Err) and done.outcome.details.get("pattern") == "repeat":
@@ -409,18 +430,17 @@ class Agent:
         forecast = meter.foresee(self.request())
         if forecast.last:
             self._out, purse.last = forecast.last, True
-            self.note(make_news(self.ids.new(self.id), self.id, f"{_REPORT_NOW} ({forecast.last.message})"))
+            self.note(make_news(self.ids.new(self.id), self.id, _REPORT_NOW))
             none = ToolsChanged(tools=self.scribe.keep_tools(()))
             return [purse.accounts.describe(purse.paying, "last_step"), none]
         if scarce := forecast.scarce:
-            when = (
-                f"; at this rate it is used up {say_when(forecast.stops_in_s)}" if forecast.stops_in_s else ""
-            )
-            news = f"80 % of the budget is used, {forecast.text}{when}. {_BE_BRIEF}"
+            stops = forecast.stops_in_s
+            when = f"; at this rate it runs out {say_when(stops)}" if stops else ""
+            news = f"80% of the budget is used ({forecast.text}){when}. {_BE_BRIEF}"
             self.note(make_news(self.ids.new(self.id), self.id, news))
             if not scarce.told:
                 scarce.told = True
-                return [purse.accounts.describe(scarce, "notice", forecast.stops_in_s)]
+                return [purse.accounts.describe(scarce, "notice", stops)]
         return []
 
     def note(self, news: Envelope) -> None:
@@ -477,7 +497,7 @@ class Repeats:
         seen = self._seen.get((read.call.name, read.call.arguments))
         if seen is None or seen.times < _REFUSED - 1:
             return read
-        text = _STUCK.format(read.call.name, seen.times)
+        text = _STUCK.format(seen.times)
         details = {"pattern": "repeat", "limit": _REFUSED}
         return msgspec.structs.replace(read, refused=Err(ErrorKind.LIMIT_EXCEEDED, text, details))
 
@@ -498,9 +518,4 @@ class Repeats:
     def notice(self, call: ToolCall) -> str:
         """What to tell the model with this result; empty as long as it does not go in circles."""
         times = self._seen[call.name, call.arguments].times
-        if times < _TOO_OFTEN:
-            return ""
-        return (
-            f"[notice: {call.name} was called with these arguments in {times} steps and gave the same "
-            "result; do something else, or say what stops you]"
-        )
+        return _SAME_RESULT.format(times) if times >= _TOO_OFTEN else ""

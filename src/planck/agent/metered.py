@@ -196,9 +196,9 @@ class Metered:
         name = self._model.label
         raise ProviderError(
             ErrorKind.BUDGET_EXCEEDED,
-            f"the price of {name} is not known, so a budget can't hold; give its entry in `models` a "
-            '`price`: {"input": USD, "output": USD} for a million tokens, choose a model with a known '
-            "price, or run without --max-budget-usd",
+            f"The price of {name} is not known, so a budget cannot be enforced. Give its entry in `models` a "
+            '`price`: {"input": USD, "output": USD} per million tokens, choose a model with a known price, '
+            "or run without --max-budget-usd.",
             {"asked": None, "left": self._purse.paying.left(), "model": name},
         )
 

@@ -13,8 +13,8 @@ from planck.tools.executor import ReadCall
 _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
-_CAPPED = "stopped after {} model calls in one turn; resume it, or raise --max-steps or limits.steps"
-_EXCESSIVE = "two answers were beyond limits.calls or limits.answer_bytes; raise them, or use another model"
+_CAPPED = "Stopped after {} model calls in one turn. Resume it, or raise --max-steps or limits.steps."
+_EXCESSIVE = "Two answers exceeded limits.calls or limits.answer_bytes. Raise them, or use another model."
 
 
 class TurnError(PlanckError):
@@ -54,7 +54,7 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
             if isinstance(item, AssistantMessage):
                 return assign_ids(item, [agent.ids.new(agent.id) for _ in item.tool_calls])
             agent.hear(item)
-    raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
+    raise ProviderError(ErrorKind.STREAM_CUT, "The model's stream ended without a message. Try again.")
 
 
 async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
@@ -70,12 +70,12 @@ def _final_text(agent: Agent, answer: AssistantMessage) -> str:
         case StopReason.LENGTH:
             raise TurnError(
                 ErrorKind.LIMIT_EXCEEDED,
-                "the answer was cut at the model's output limit, or at limits.answer_bytes; "
-                "resume and ask for it in parts, or raise max_output",
+                "The answer was cut off at the model's output limit, or at limits.answer_bytes. "
+                "Resume and ask for it in parts, or raise max_output.",
             )
         case StopReason.REFUSAL | StopReason.FILTER:
             raise TurnError(
                 ErrorKind.PROVIDER_HTTP_ERROR,
-                f"the model stopped with {answer.stop!s}; say it otherwise, or use another model",
+                f"The model stopped with {answer.stop!s}. Rephrase the request, or use another model.",
             )
     return answer.text

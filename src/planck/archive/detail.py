@@ -25,7 +25,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     model: str
     state: str
-    """In words: `idle`, `in a turn`, whom it waits for, or how it ended."""
+    """In words: `idle`, `working`, whom it waits for, or how it ended."""
     turns: int
     usage: Usage
 

@@ -118,7 +118,7 @@ class Hiding:
                 data[name] = HIDDEN
 
     def _hide_decision(self, data: Data) -> None:
-        for name in ("reason", "cause"):
+        for name in ("reason", "words"):
             if self._args and data.get(name):
                 data[name] = HIDDEN
 

@@ -169,7 +169,7 @@ class Account:
     def refuse(self, worst: Parts, report: Parts = NOTHING) -> Err:
         """Says what of a request, and of a report that is to follow it, does not fit, and what to do."""
         if self._closed:
-            text = "this budget was given back, its work has ended; start the work again"
+            text = "This budget was returned when its work ended. Start the work again."
             return Err(ErrorKind.BUDGET_EXCEEDED, text, {"asked": None, "left": 0.0})
         unit, owner = next(
             (one for one in self._bounded if worst[one[0]] + report[one[0]] > one[1]._count_free(one[0])),
@@ -178,13 +178,13 @@ class Account:
         name, left = UNITS[unit], max(0.0, _show(unit, owner._count_free(unit)))
         limit, spent = _show(unit, owner._limit[unit] or 0), _show(unit, owner._spent[unit])
         held, lent = _show(unit, owner._held[unit]), _show(unit, owner._lent[unit])
-        after = f", the report after it {say(name, _show(unit, report[unit]))}" if report[unit] else ""
+        after = f" and the report after it {say(name, _show(unit, report[unit]))}" if report[unit] else ""
         others = (f", {say(name, held)} held" if held else "") + (f", {say(name, lent)} lent" if lent else "")
         asked = _show(unit, worst[unit])
         return Err(
             ErrorKind.BUDGET_EXCEEDED,
-            f"the next request may take {say(name, asked)}{after}, and {say(name, left)} of "
-            f"{say(name, limit)} are left ({say(name, spent)} spent{others}); {_find_way_out(owner, unit)}",
+            f"The next request may take {say(name, asked)}{after}, with {say(name, left)} of "
+            f"{say(name, limit)} left ({say(name, spent)} spent{others}). {_find_way_out(owner, unit)}",
             {
                 "asked": asked,
                 "left": left,
@@ -200,7 +200,8 @@ class Account:
         mine = 0.0 if self._closed else max(0.0, _show(unit, owner._count_free(unit)))
         return Err(
             ErrorKind.BUDGET_EXCEEDED,
-            f"{say(name, asked)} asked, {say(name, mine)} is yours to lend; ask for less, or do it yourself",
+            f"{say(name, asked)} is more than the {say(name, mine)} available to lend; "
+            "ask for less, or do it yourself",
             {"asked": asked, "left": mine, "yours_to_lend": mine, "unit": name},
         )
 
@@ -265,11 +266,11 @@ class Account:
 def _find_way_out(owner: Account, unit: int) -> str:
     lower = ", or lower the model's max_output" if unit < 2 else ""
     if owner.parent is None:
-        return f"raise `budget.{UNITS[unit]}` in your config.json{lower}"
+        return f"Raise `budget.{UNITS[unit]}` in your config.json{lower}."
     if owner.parent.parent is None and unit < 2:
         flag = ("--max-budget-usd", "--max-tokens")[unit]
-        return f"raise {flag}{lower}, or resume: each run has a budget of its own"
-    return f"it was lent no more: ask whoever lent it, or raise that{lower}"
+        return f"Raise {flag}{lower}, or resume: each run has its own budget."
+    return f"Raise the budget that this agent or task was given{lower}."
 
 
 class Hold:

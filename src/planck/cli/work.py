@@ -394,7 +394,7 @@ def _tell_problems(result: RunResult, *, told: bool) -> None:
         (error["kind"], Err(error["kind"], error["message"], error["details"]).full_message)
         for error in result.errors[-1:]
     ]
-    denials = [denial["reason"] for denial in result.denials]
+    denials = _list_denials(result)
     match result.exit_code:
         case Exit.DONE:
             errors, denials = [], [] if told else denials
@@ -413,6 +413,20 @@ def _tell_problems(result: RunResult, *, told: bool) -> None:
         report_error(kind, message)
     for reason in denials:
         complain(f"{format_sentence(reason)} [permission_denied]")
+
+
+def _list_denials(result: RunResult) -> list[str]:
+    """Each denial; what the user can change about it is said once."""
+    from planck.records.approval import advise  # few calls are denied
+
+    advised = {""}
+    lines = []
+    for denial in result.denials:
+        advice = advise(denial.get("by", ""))
+        more = "" if advice in advised else f" {advice}"
+        advised.add(advice)
+        lines.append(f"{denial['tool']} was not run: {denial['reason'].rstrip('.')}.{more}")
+    return lines
 
 
 def _write(line: bytes) -> None:

@@ -186,11 +186,12 @@ class SessionWiring:
             self._lineage(spec),
             effective_authority(spec, plan.ceiling),
             scribe,
+            delegator=self._names.get(spec.delegator_id, ""),
             rehearse=lambda *call: executor.rehearse(*call),  # which asks this gate, and so is made after it
             object_to=partial(self.hooks.object, spec.name),
         )
         self._gates[spec.id] = (spec, gate)
-        permit = HookedPermit(gate, self.hooks, spec.name, scribe)
+        permit = HookedPermit(gate, self.hooks, spec.name)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         runner = Hooked(executor, self.hooks, spec.name, tools)
         kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())

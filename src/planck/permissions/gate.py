@@ -21,7 +21,7 @@ from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, l
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
-from planck.records.events import PermissionDecision
+from planck.records.events import DeniedBy, PermissionDecision
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
 from planck.records.tools import COMMAND_TOOLS
@@ -85,7 +85,7 @@ class Gate:
         verdict = self.judge(agent_id, authority, tool, args)
         ruling = apply_rules(self._rules.read_now(), tool.name, args)
         if ruling.decision is Decision.DENY:
-            return replace(verdict, decision=Decision.DENY, why=str(ruling.by))
+            return replace(verdict, decision=Decision.DENY, why=str(ruling.by), by="rule")
         return verdict
 
     def can_confine(self, authority: Authority, tool: Tool) -> bool:
@@ -119,10 +119,10 @@ class Gate:
             call_id="",
             tool=question.tool,
             decision="allow" if allow else "deny",
-            reason=f"the user {'took' if allow else 'did not take'} what the server now says of its tools",
+            reason=f"the user {'accepted' if allow else 'rejected'} the server's new or changed tools",
             request_id=question.id,
             scope="session" if allow else "",
-            by_user=not allow,
+            by="" if allow else "user",
         )
         await scribe.record(fact, barrier=True)
         return allow
@@ -148,7 +148,7 @@ class Gate:
         mine = self._session_rules.get(agent_id, ())
         for known in mine:  # a call that is asked about again may be answered so again
             if known.rule == rule and (answer.scope is Scope.SESSION or known.source != _IN_SESSION):
-                return answer.scope, f", as before: {known}"
+                return answer.scope, f", as already allowed: {known}"
         source = self._rules.keep(rule) if answer.scope is Scope.RULE else _IN_SESSION
         rules = load([codec.decode(agreed.written)], source)
         self._session_rules[agent_id] = (*mine, *rules)
@@ -176,11 +176,12 @@ class AgentGate:
         authority: Authority,
         scribe: Scribe,
         *,
+        delegator: str = "",
         rehearse: Rehearse | None = None,
         object_to: ObjectTo | None = None,
         find_ceiling: Callable[[], Mode] | None = None,
     ) -> None:
-        """`name` says who asks, and whom it works for.
+        """`name` says who asks, and whom it works for; `delegator` is the name of that one, empty: the user.
 
         `rehearse` shows the user what a call would do; without it the question shows its arguments alone.
         `object_to` may say no in the user's place. `find_ceiling` returns the strictest mode of now, where
@@ -188,6 +189,7 @@ class AgentGate:
         """
         self.agent_id = scribe.agent_id or ""
         self.name = name
+        self.delegator = delegator
         self._gate = gate
         self.authority = authority
         self._rehearse = rehearse
@@ -216,7 +218,7 @@ class AgentGate:
                 await self._record(ctx, tool, verdict.why, allow=True)
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            return await self._deny(ctx, tool, verdict.why, verdict)
+            return await self._deny_by(Call(tool, args, ctx), verdict)
         if rights := gate.find_trial(self.authority, verdict, tool, args):
             return _Tried(self, Call(tool, args, ctx), verdict, rights)
         return await self.ask(Call(tool, args, ctx), verdict)
@@ -228,41 +230,42 @@ class AgentGate:
         args = place_call(tool, args, ctx)
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if verdict.decision is Decision.DENY:
-            return await self._deny(ctx, tool, verdict.why, verdict)
+            return await self._deny_by(Call(tool, args, ctx), verdict)
         if tool.find_unknown_address:
             verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if refused := self._never(tool, args, ctx):
             return refused
         return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
 
-    async def ask(self, call: Call, verdict: Verdict, *, before: int = 0) -> Err | Confinement | Trial:
+    async def ask(self, call: Call, verdict: Verdict, *, asked: int = 0) -> Err | Confinement | Trial:
         """Puts the question; nobody there to answer: no.
 
         A yes is for the content in the question, whatever its scope: if that changed, this call asks again.
-        `before`: how often it has asked already.
+        `asked`: how often it has asked already.
         """
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
-            return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
+            by: DeniedBy = "address" if verdict.confinement.addresses else "nobody"
+            return await self.deny(call, by, f"{verdict.why}, and nobody can be asked")
         if self._object_to and (why := await self._object_to(tool, call.args, ctx)):
-            return await self._deny(ctx, tool, why, verdict)
+            return await self.deny(call, "hook", why)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
         said = {"request_id": question.id, "request": answer.request}
         if not answer.allow:
-            reason = truncate(spell_out(answer.reason), _MAX_REASON)
-            why = f"the user said no{reason and ': ' + reason}"
-            return await self._deny(ctx, tool, why, verdict, **said, by_user=True, cause=reason)
+            words = truncate(spell_out(answer.reason), _MAX_REASON)
+            why = f'the user said no: "{words}"' if words else "the user said no"
+            return await self.deny(call, "user", why, words=words, **said)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
-            why = f"the user said yes, but it is denied since the question was put: {now.why}"
-            return await self._deny(ctx, tool, why, verdict, **said)
+            before = "the user said yes, but it was denied after the question was asked: "
+            return await self._deny_by(call, now, before, **said)
         scope, how = gate.remember(self.agent_id, question, answer)
         reason = f"the user said yes{how}"
         await self._record(ctx, tool, reason, allow=True, scope=scope.value, **said)
         rights = _narrow(rights, now)
-        return _Shown(self, call, verdict, rights, before + 1) if rights.basis else rights
+        return _Shown(self, call, verdict, rights, asked + 1) if rights.basis else rights
 
     def can_confine(self, tool: Tool) -> bool:
         return self._gate.can_confine(self.authority, tool)
@@ -299,14 +302,17 @@ class AgentGate:
         await self._scribe.record(question.as_fact(), barrier=True)
         return question, verdict.confinement
 
-    async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:
-        way_out = "choose another --permission-mode or add a rule"
-        if verdict.confinement.addresses:
-            way_out = "add the address under `providers`, or use a model of list_models"
-        reason = f"{tool.name!r} is not permitted: {why}; go on without it, or tell the user to {way_out}"
-        facts = {"cause": why, "remedy": way_out, **answered}
-        await self._record(ctx, tool, reason, allow=False, **facts)
-        return Err(ErrorKind.PERMISSION_DENIED, reason)
+    async def deny(self, call: Call, by: DeniedBy, why: str, *, words: str = "", **answered: Any) -> Err:
+        """Records a denial and returns what the model reads; `words`: what the user said with a no."""
+        from planck.permissions.denial import find_next_step  # most calls are allowed
+
+        await self._record(call.ctx, call.tool, why, allow=False, by=by, words=words, **answered)
+        step = find_next_step(by, call.tool, call.args, self.delegator or "the user", words)
+        return Err(ErrorKind.PERMISSION_DENIED, f"{call.tool.name} was not run: {why.rstrip('.')}. {step}")
+
+    async def _deny_by(self, call: Call, verdict: Verdict, before: str = "", **answered: Any) -> Err:
+        why = f"the rule {verdict.why} forbids it" if verdict.by == "rule" else verdict.why
+        return await self.deny(call, verdict.by, before + why, **answered)
 
     async def _record(
         self, ctx: ToolContext, tool: Tool, reason: str, *, allow: bool, **answered: Any
@@ -349,8 +355,8 @@ class _Shown:
     async def settle(self, outcome: Outcome) -> Err | Confinement | Trial | None:
         if not isinstance(outcome, Err) or CHANGED not in outcome.details or self._asked >= _MAX_ASKED:
             return None
-        why = f"it changed after you were asked, so this is what the call would do now; {self._verdict.why}"
-        return await self._gate.ask(self._call, replace(self._verdict, why=why), before=self._asked)
+        why = f"the file changed after you were asked, so this shows the call as of now; {self._verdict.why}"
+        return await self._gate.ask(self._call, replace(self._verdict, why=why), asked=self._asked)
 
 
 class _Tried:
@@ -376,7 +382,7 @@ class _Tried:
         line = find_refusal(output)
         if not line:
             return None
-        why = f"mode 'ask': it was tried in the read-only sandbox without network, and failed: {line}"
+        why = f"it was tried in the read-only sandbox without network and failed ({line})"
         answer = await self._gate.ask(self._call, replace(self._verdict, why=why))
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})

@@ -76,17 +76,17 @@ def revise_rule(question: Question, text: str) -> Question | Err:
     if outside:
         command = command.removesuffix(OUTSIDE).strip()
     if not offered.command:
-        return _refuse(f"{question.rule!r} is all that can be remembered of this call")
+        return _refuse(f"only {question.rule!r} can be remembered for this call")
     *_, last = command.split() or [""]
     star = last == ANY
     words = _read_words(command.rstrip().removesuffix(ANY) if star else command)
     if not words:
-        return _refuse(f"{command!r} is no rule: use plain words, and a {ANY} of its own at the end")
+        return _refuse(f"{command!r} is not a valid rule; use plain words, and a separate {ANY} at the end")
     if star and (problem := _refuse_star(words) or _refuse_free_star(question, outside)):
         return _refuse(problem)
     asked = _read_words(offered.command)
     if (asked[: len(words)] if star else asked) != words:
-        return _refuse(f"{command!r} would not allow this command")
+        return _refuse(f"{command!r} does not match this command")
     spelled = f"{shlex.join(words)} {ANY}" if star else shlex.join(words)
     rule = msgspec.structs.replace(offered, command=spelled, exact=not star, unconfined=outside)
     return msgspec.structs.replace(question, rule=spell_rule(rule), written=codec.encode_str(rule))
@@ -111,15 +111,13 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     family = _family(program)
     known = _find_row(program)
     if family in _NEVER or known.runs_anything:
-        return f"no {ANY} for {program!r}, which could then do anything; allow the exact command"
+        return f"no {ANY} after {program!r}, which could then do anything; allow the exact command"
     if not known.verbs:
         return ""
     if len(words) < 2 or words[1].startswith("-"):
-        return (
-            f"no {ANY} right behind {program!r}: say what it is to do first, as in `{program} status {ANY}`"
-        )
+        return f"no {ANY} directly after {program!r}; name a subcommand first: `{program} status {ANY}`"
     if words[1] in known.verbs:
-        return f"no {ANY} for `{program} {words[1]}`: it can start any program; allow the exact command"
+        return f"no {ANY} after `{program} {words[1]}`, which can start any program; allow the exact command"
     return ""
 
 
@@ -128,8 +126,8 @@ def _refuse_free_star(question: Question, outside: bool) -> str:
     if question.wider and not outside:
         return ""
     return (
-        f"no {ANY} for what runs outside the sandbox: it could then change any file; allow the exact "
-        f"command, or write a rule with `unconfined` into {question.place} yourself"
+        f"no {ANY} outside the sandbox, because it could then change any file; allow the exact command, or "
+        f"add a rule with `unconfined` to {question.place} yourself"
     )
 
 

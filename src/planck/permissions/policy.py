@@ -9,6 +9,7 @@ import msgspec
 
 from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
 from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
+from planck.records.events import DeniedBy
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
@@ -47,6 +48,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     why: str
     """The deciding rule and its source, or the mode."""
     by_rule: bool = False
+    by: DeniedBy = "mode"
+    """What decided, where it is denied."""
 
 
 def judge(
@@ -125,16 +128,18 @@ def _judge(
     args: Mapping[str, Any],
 ) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
-        return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
+        why = f"{tool!r} was not granted to this agent"
+        return Verdict(Decision.DENY, _rights(authority, around), why, by="grant")
     if tool in HOST_TOOLS and not authority.network:
-        return Verdict(Decision.DENY, _rights(authority, around), "this agent may not use the network")
+        why = "this agent may not use the network"
+        return Verdict(Decision.DENY, _rights(authority, around), why, by="grant")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
     why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
     if around.why_closed:
         base = Decision.ASK
-        why = f"mode 'workspace': no sandbox may write here, so file tools ask: {around.why_closed}"
+        why = f"no sandbox may write here, so changing files requires approval: {around.why_closed}"
     if tool in HOST_TOOLS and base is Decision.ASK:
-        why = "a host is a question until a rule names it"
+        why = "a request to a host requires approval until a rule allows it"
     if base is Decision.DENY:
         return Verdict(base, _rights(authority, around), why)
     ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
@@ -143,14 +148,14 @@ def _judge(
     if ruling.note:
         why += f"; {ruling.note}"
     elif ruling.unreadable and ruling.decision is not Decision.DENY:
-        why += "; the command is more than plain words, so no rule can vouch for it"
+        why += "; no rule can allow it, because the command is more than plain words"
     rights = _confinement(authority, around, effect, decision, ruling)
     if around.closed and decision is Decision.ALLOW and ruling.decision is None:
         # Wherever a link leads meanwhile: what nobody was asked about is not written.
         rights = msgspec.structs.replace(
             rights, writable=tuple(root for root in rights.writable if root not in around.closed)
         )
-    return Verdict(decision, rights, why, ruling.by is not None)
+    return Verdict(decision, rights, why, ruling.by is not None, "rule" if ruling.by else "mode")
 
 
 def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
@@ -162,12 +167,12 @@ def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
 def _escalate(verdict: Verdict, authority: Authority, around: PolicyContext, reason: str) -> Verdict:
     """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
     if authority.mode in CHANGELESS:
-        why = f"mode {authority.mode.value!r} gives no command more rights; leave `escalate` out"
+        why = f"mode {authority.mode.value!r} gives no command more permissions"
         return Verdict(Decision.DENY, verdict.confinement, why)
     free = verdict.decision is Decision.ALLOW and verdict.confinement.mode is Mode.FULL
     if verdict.decision is Decision.DENY or free:
         return verdict
-    why = f'it asks for more rights than its sandbox gives, and says: "{reason}"'
+    why = f'it asks for more permissions than its sandbox gives, and says: "{reason}"'
     if verdict.decision is Decision.ASK and verdict.by_rule:
         return msgspec.structs.replace(verdict, why=f"{verdict.why}; {why}")
     return Verdict(Decision.ASK, _rights(authority, around, mode=Mode.FULL), why)
@@ -178,11 +183,8 @@ def ask_about_address(verdict: Verdict, address: str) -> Verdict:
     if not address:
         return verdict
     rights = msgspec.structs.replace(verdict.confinement, addresses=(address,))
-    return Verdict(
-        Decision.ASK,
-        rights,
-        "the address is none of your configuration's `providers`, and no local server that answers",
-    )
+    why = f"{address!r} is not in the `providers` of the configuration, and no local server answers there"
+    return Verdict(Decision.ASK, rights, why)
 
 
 def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
@@ -234,12 +236,12 @@ def _explain_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str)
         case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
             return f"mode {mode.value!r} allows it"
         case (Mode.READ_ONLY | Mode.PLAN | Mode.WORKSPACE, Effect.COMMAND) if contained:
-            return f"mode {mode.value!r}: it runs in the sandbox"
+            return f"mode {mode.value!r} runs it in the sandbox"
         case ((Mode.READ_ONLY | Mode.PLAN), _):
-            return f"mode {mode.value!r} allows no effects{no_sandbox}"
+            return f"mode {mode.value!r} allows no changes{no_sandbox}"
         case Mode.WORKSPACE, Effect.FILES:
-            return "mode 'workspace': files inside the workspace"
+            return "mode 'workspace' allows changing files in the workspace"
         case Mode.WORKSPACE, _:
-            return f"mode 'workspace': what can't be confined needs an approval{no_sandbox}"
+            return f"mode 'workspace' requires approval for what cannot run in the sandbox{no_sandbox}"
         case _:
-            return "mode 'ask': effects need an approval"
+            return "mode 'ask' requires approval"

@@ -72,8 +72,8 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
         agent=f"MCP server {spell_out(change.server)!r}",
         tool=change.names,
         text=change.text,
-        adds="agents that hold the server's tools may call these, as they are described now",
-        reason="a server's new or changed tools are held back until you have seen them",
+        adds="agents with this server's tools may call these tools as they are now described",
+        reason="new or changed tools of a server are blocked until you have reviewed them",
         digest=change.digest,
     )
 
@@ -115,12 +115,16 @@ def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
 def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
     if rights.addresses:
         place = spell_out(", ".join(rights.addresses))
-        return f"what the new agent is told and reads, your files too, goes to {place}, which then steers it"
+        return (
+            f"sends everything the new agent is told and reads, including your files, to {place}, "
+            "which controls it"
+        )
     if tool.name in HOST_TOOLS:
-        return "the address goes to that host, and what it answers is read; no other host is asked"
+        return "sends the URL to that host and reads its response; contacts no other host"
     if tool.effect is Effect.FILES:
-        return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")
+        path = str(args.get("path", "files"))
+        return spell_out(f"modifies {path if path.isprintable() else repr(path)}")
     if rights.mode is Mode.FULL:
-        return "runs outside the sandbox: it may change any file of yours and use the network"
+        return "runs outside the sandbox: it may change any of your files and use the network"
     network = "with" if rights.network else "without"
     return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"

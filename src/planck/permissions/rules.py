@@ -158,29 +158,29 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     try:
         rule = msgspec.convert(entry, Rule)
     except msgspec.ValidationError as problem:
-        raise RuleError(f"{source}: {problem}; see docs/guides/permissions.md") from None
+        raise RuleError(f"{source}: {problem}. See docs/guides/permissions.md.") from None
     words: tuple[str, ...] = ()
     if rule.command:
         if not _names_one(rule.tool, COMMAND_TOOLS):
             known = " or ".join(COMMAND_TOOLS)
-            raise RuleError(f"{source}: only {known} has a `command`; drop it or the tool {rule.tool!r}")
+            raise RuleError(f"{source}: only {known} has a `command`. Remove it, or the tool {rule.tool!r}.")
         begins = rule.decision is Decision.ALLOW and not rule.exact
         from planck.permissions.ruling import read_words
 
         words = read_words(rule.command.removesuffix(" *") if begins else rule.command)
         if not words:
             raise RuleError(
-                f"{source}: {rule.command!r} is not the beginning of one plain command; use words only"
+                f"{source}: {rule.command!r} is not the beginning of one plain command. Use words only."
             )
     if rule.host and (rule.command or not _names_one(rule.tool, HOST_TOOLS)):
         known = " or ".join(HOST_TOOLS)
-        raise RuleError(f"{source}: only {known} has a `host`; drop it or the tool {rule.tool!r}")
+        raise RuleError(f"{source}: only {known} has a `host`. Remove it, or the tool {rule.tool!r}.")
     if rule.host and not re.fullmatch(_HOST, rule.host):
-        raise RuleError(f"{source}: {rule.host!r} is no host; write example.org, or *.example.org")
+        raise RuleError(f"{source}: {rule.host!r} is not a host. Write example.org or *.example.org.")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
-        raise RuleError(f"{source}: `exact` is for a `command` that is allowed; drop it")
+        raise RuleError(f"{source}: `exact` applies only to a `command` that is allowed. Remove it.")
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
-        raise RuleError(f"{source}: `network` and `unconfined` are rights; only `allow` gives them")
+        raise RuleError(f"{source}: `network` and `unconfined` need the decision `allow`. Remove them.")
     program = words[0].rpartition("/")[2] if words else ""
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)
@@ -205,5 +205,5 @@ def _check_examples(one: SourcedRule) -> None:
                 says = "does not match" if wanted else "matches"
                 raise RuleError(
                     f"{one.source}: {one.rule.command or one.rule.tool!r} {says} its own example "
-                    f"{example!r}; correct one of the two",
+                    f"{example!r}. Correct one of the two.",
                 )

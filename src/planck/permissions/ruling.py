@@ -95,9 +95,9 @@ def _narrow(rules: Sequence[SourcedRule], reach: Reach) -> Ruling:
         elif found.decision is not None:
             continue  # what might be meant asks, and one does already
         elif match is Match.MAYBE:
-            found = Ruling(Decision.ASK, one, note="it might be meant here")
+            found = Ruling(Decision.ASK, one, note="it may apply here")
         elif reach.unknown:
-            found = Ruling(Decision.ASK, one, note=f"it might be meant here: {reach.unknown}")
+            found = Ruling(Decision.ASK, one, note=f"it may apply here: {reach.unknown}")
     return found
 
 

@@ -59,6 +59,20 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.convert(self, PermissionRequest, from_attributes=True)
 
 
+_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
+_ADVICE = {
+    "mode": _OTHERWISE,
+    "nobody": _OTHERWISE,
+    "grant": "To allow it, grant the agent that tool.",
+    "address": "To allow it, add the address under `providers` in your configuration.",
+}
+
+
+def advise(by: str) -> str:
+    """Returns what the user can change about a denial (`DeniedBy`); empty: the reason names it already."""
+    return _ADVICE.get(by, "")
+
+
 class Answer(msgspec.Struct, frozen=True):
     question_id: str
     digest: str

@@ -348,6 +348,10 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
 
 
+DeniedBy = Literal["", "user", "nobody", "mode", "rule", "hook", "grant", "address"]
+"""Why a call was denied; `nobody`: nobody could be asked, `address`: nor about the address that it names."""
+
+
 class PermissionDecision(View, frozen=True, kw_only=True):
     """Recorded where a call was denied, asked about, or allowed by more than the mode."""
 
@@ -360,12 +364,9 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     request_id: str = ""
     scope: Literal["", "once", "session", "rule"] = ""
     request: RequestKey | None = None
-    by_user: bool = False
-    """The user denied it when asked: `cause` is the reason they gave, if any."""
-    cause: str = ""
-    """Why it was denied, without the advice that `reason` has for the model; empty in older logs."""
-    remedy: str = ""
-    """What the user can do so that such a call is allowed."""
+    by: DeniedBy = ""
+    words: str = ""
+    """What the user said when they denied it."""
 
 
 class Cut(msgspec.Struct, frozen=True):

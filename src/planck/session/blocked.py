@@ -13,11 +13,12 @@ def why_blocked(board: Board, now: str) -> list[str]:
     """Returns one line for each agent that works or should; a single one where there is none."""
     lines = [line for row in board.agents if (line := _describe(row, board, now))]
     lines += [
-        f"{_describe_question(question, now)} (no agent waits for it)"
+        f"approval to use {question.tool} has been pending for {_format_span(question.since, now)} "
+        "(no agent is waiting for it)"
         for question in board.questions
         if not board.agent(question.agent_id)
     ]
-    return lines or ["nothing is blocked: every agent is idle and has read its messages"]
+    return lines or ["Nothing is blocked: every agent is idle and has read its messages."]
 
 
 def describe_state(row: AgentRow, board: Board) -> str:
@@ -32,7 +33,7 @@ def describe_state(row: AgentRow, board: Board) -> str:
         names = [target.name if (target := board.agent(wait.on)) else wait.on for wait in row.waits]
         latest = max(wait.deadline for wait in row.waits)
         return f"waiting for {', '.join(names)} until {latest[11:19]}"
-    return "in a turn"
+    return "working"
 
 
 def _describe(row: AgentRow, board: Board, now: str) -> str:
@@ -42,13 +43,13 @@ def _describe(row: AgentRow, board: Board, now: str) -> str:
         return f"{row.name} {_describe_turn(row, board, now, seen=(row.id,))}"
     if row.unread:
         count = len(row.unread)
-        return f"{row.name} has {count} unread message{'s' * (count > 1)} and has not begun with them"
+        return f"{row.name} has {count} unread message{'s' * (count > 1)} and has not started on them"
     return ""
 
 
 def _describe_turn(row: AgentRow, board: Board, now: str, seen: tuple[str, ...]) -> str:
     if row.stopping:
-        return f"was told to stop and ends its turn since {_format_span(row.since, now)}"
+        return f"was told to stop {_format_span(row.since, now)} ago and is ending its turn"
     question = next((one for one in board.questions if one.agent_id == row.id), None)
     if question:
         return _describe_question(question, now)
@@ -56,25 +57,25 @@ def _describe_turn(row: AgentRow, board: Board, now: str, seen: tuple[str, ...])
         return " and ".join(_describe_wait(wait, board, now, seen) for wait in row.waits)
     if row.calls:
         more = f" and {len(row.calls) - 1} more" if len(row.calls) > 1 else ""
-        return f"runs {_describe_call(row.calls[0])}{more} since {_format_span(row.calls[0].since, now)}"
-    return f"waits for the model {row.model} since {_format_span(row.since, now)}"
+        span = _format_span(row.calls[0].since, now)
+        return f"has been running {_describe_call(row.calls[0])}{more} for {span}"
+    return f"has been waiting for the model {row.model} for {_format_span(row.since, now)}"
 
 
 def _describe_question(question: OpenQuestion, now: str) -> str:
-    since = _format_span(question.since, now)
-    return f"waits for the user's answer whether it may use {question.tool} (since {since})"
+    return f"has been waiting for approval to use {question.tool} for {_format_span(question.since, now)}"
 
 
 def _describe_wait(wait: OpenWait, board: Board, now: str, seen: tuple[str, ...]) -> str:
     target = board.agent(wait.on)
     text = (
-        f"waits for {target.name if target else wait.on} (ask {wait.message_id[:4]}…, "
+        f"is waiting for {target.name if target else wait.on} (ask {wait.message_id[:4]}…, "
         f"{_format_span(wait.since, now)}, deadline in {_format_span(now, wait.deadline)})"
     )
     if target is None or wait.on in seen:
         return text
     if target.status == "idle":
-        return f"{text}, who has not begun with it"
+        return f"{text}, who has not started on it"
     return f"{text}, who {_describe_turn(target, board, now, (*seen, wait.on))}"
 
 

@@ -172,7 +172,7 @@ class _Room:
             raise SessionError(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"{len(self._open) + self._coming} sessions are open, a tenth of the {files} files that this "
-                "process may have; close one, or raise the limit before it starts: ulimit -n",
+                'process may open. Close one, or raise the limit with "ulimit -n" before the process starts.',
                 {"open": len(self._open) + self._coming, "files": files},
             )
         self._coming += 1

@@ -96,7 +96,8 @@ def summarise_run(
             case UsageSpent() as spent:
                 costs.add(event.agent_id or "", spent.model, spent.usage, spent.cost_usd)
             case PermissionDecision(decision="deny") as denied if event.agent_id:
-                denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
+                row = {"tool": denied.tool, "reason": denied.reason, "by": denied.by}
+                denials.append({"agent_id": event.agent_id, **row})
             case ErrorEvent() as failed:
                 errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
             case TurnStart() if event.agent_id == orchestrator_id:

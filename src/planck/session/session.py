@@ -72,10 +72,10 @@ def _refuse_headless(log: SessionLog) -> NoReturn:
         if isinstance(fact, AgentEnded) and event.agent_id in leads:
             raise SessionError(
                 ErrorKind.DETACHED,
-                f"the orchestrator of {log.name} has ended ({fact.reason}); go on in a copy from before: "
-                f"planck sessions fork {log.id} --at {(event.seq or 1) - 1}",
+                f"The orchestrator of {log.name} has ended ({fact.reason}). Continue in a copy from before "
+                f'that: "planck sessions fork {log.id} --at {(event.seq or 1) - 1}".',
             )
-    text = f"no agent had started yet where the log of {log.name} ends; start a new session"
+    text = f"The log of {log.name} ends before any agent started. Start a new session."
     raise SessionError(ErrorKind.NOT_FOUND, text)
 
 
@@ -85,7 +85,7 @@ async def rewind(log: SessionLog, team: Team, to: int) -> Err | None:
     Files and mail stay as they are, and so does the log.
     """
     if any(member.actor.working for member in team.members):
-        return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
+        return Err(ErrorKind.INVALID_ARGS, "Agents are working. Interrupt them before you rewind.")
     try:
         facts = plan_rewind(log.store, to)
         for member in team.members:
@@ -100,7 +100,7 @@ def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
     """Returns, for each agent, the fact that shows it again what it was shown after event `to`."""
     if type(to) is not int or not 0 <= to <= log.head:
         raise StoreError(
-            ErrorKind.INVALID_ARGS, f"there is no event {to}; the session has the events 1 to {log.head}"
+            ErrorKind.INVALID_ARGS, f"There is no event {to}. The session has events 1 to {log.head}."
         )
     then: dict[str, History] = {}
     for event in log.read():

@@ -163,7 +163,7 @@ def _read_unchanged(slot: Slot, step: Step) -> tuple[bytes, int] | None:
     _require_same_place(slot, step.path)
     found = slot.read(_MAX_FILE)
     if (found[0] if found else None) != step.now:
-        raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
+        raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile. Run the undo again.")
     return found
 
 
@@ -174,8 +174,8 @@ def describe_undone(plan: UndoPlan) -> str:
         return ""
     more = f" and {len(done) - _NAMED} more" if len(done) > _NAMED else ""
     return (
-        f"the user took back changes of {', '.join(map(repr, done[:_NAMED]))}{more}: these files are as they "
-        "were before. Read them again before you rely on them, and do not redo it unless asked."
+        f"The user undid changes to {', '.join(map(repr, done[:_NAMED]))}{more}: these files are as they "
+        "were before. Read them again before you rely on them, and do not redo the changes unless asked."
     )
 
 
@@ -234,14 +234,14 @@ class _Story:
         if not found:
             raise UndoError(
                 ErrorKind.NOT_FOUND,
-                "nothing to undo: no file was written there, or it is undone, or a command or another "
-                "program wrote it, and nobody knows what was there before; `git diff` may show that",
+                "Nothing to undo: no file was changed there, the change is already undone, or a command or "
+                'another program made it, so the content before it is not known. "git diff" may show it.',
             )
         return found
 
     def refuse_agent(self, name: str) -> UndoError:
         known = ", ".join(sorted(set(self.names.values())))
-        return UndoError(ErrorKind.NOT_FOUND, f"no agent {name!r} here; there is {known}")
+        return UndoError(ErrorKind.NOT_FOUND, f"Agent not found: {name!r}. The session has {known}.")
 
     def is_undone(self, change: Change) -> bool:
         return (change.fact.call_id, change.fact.path) in self._undone
@@ -348,27 +348,27 @@ def _require_same_place(slot: Slot, path: str) -> None:
     """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
     if slot.relative != os.path.normpath(path):
         raise WorkspaceError(
-            ErrorKind.WRITE_FAILED, f"{path!r} leads to {slot.relative!r} now; a link was put there since"
+            ErrorKind.WRITE_FAILED, f"{path!r} now leads to {slot.relative!r}, through a link made later"
         )
 
 
 def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
     """Returns the file without this change, in a tuple because None is a file; or why it can't be had."""
     if change.fact.keys:
-        return "its old content held a key that is not known here; set that key again, then undo"
+        return "its old content has a key that is not known here; set that key again, then undo"
     before, after = change.fact.before, change.after
     if not change.known:
         if state is None or _digest(state) != change.fact.after_sha256:
-            return "it was changed since, and the log does not hold what this call made of it"
+            return "it was changed later, and the log does not have what this call wrote"
         after = state
     if state == after:
         return (before,)
     if state == before:
         return (state,)
     if state is None or before is None or after is None:
-        return "it is gone" if state is None else "it was changed since it was created"
+        return "it no longer exists" if state is None else "it was changed after it was created"
     merged = merge(after, state, before)
-    return "later edits touch the same lines" if merged is None else (merged,)
+    return "later edits change the same lines" if merged is None else (merged,)
 
 
 def _digest(content: bytes) -> str:

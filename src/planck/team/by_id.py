@@ -105,7 +105,7 @@ def spawn_agent(
     offer = _Offer(tuple(grantable_tools), tuple(grantable_skills), os.fspath(cwd), tuple(available_models))
     for tool in offer.tools:
         if not isinstance(tool, Tool):
-            raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")
+            raise InvalidTool(f"{tool!r} is not a Tool. Make one with Tool(...) or @tool.")
     skills = tuple(skill if isinstance(skill, str) else skill.name for skill in offer.skills)
     spec = tool_specs.describe_spawn(tuple(tool.name for tool in offer.tools), skills)
     return _ById(spec, team_id, session_id=session_id, offer=offer).tool()
@@ -189,7 +189,7 @@ class _ById(msgspec.Struct, frozen=True):
         if self.sender is not None and caller is not None and self.sender != (caller.id, caller.name):
             raise ToolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"this send_response is that of {self.sender[1]!r} ({self.sender[0]}); use your own",
+                f"this send_response belongs to {self.sender[1]!r} ({self.sender[0]}); use your own",
             )
 
 
@@ -199,4 +199,4 @@ def _read_sender(sender: Mapping[str, str] | None) -> tuple[str, str] | None:
     match sender:
         case {"id": str(id), "name": str(name), **rest} if id and not rest:
             return id, name
-    raise ArgumentError(f"a sender is a map with the texts 'id' and 'name', not {sender!r}")
+    raise ArgumentError(f"A sender must be a map with the strings 'id' and 'name', not {sender!r}.")

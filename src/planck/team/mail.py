@@ -19,10 +19,23 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
-from planck.team.settlement import GONE, NO_DELEGATOR, SAME_AGAIN, answer_ask, refuse_ring, report_task
+from planck.team.settlement import (
+    GONE,
+    REVIEW,
+    SAME_AGAIN,
+    answer_ask,
+    refuse_gone,
+    refuse_response,
+    refuse_ring,
+    report_task,
+)
 from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
+
+_LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
+_END_ALONE = "The agent that gave you this work has ended. Put the answer into your final text."
+_ANSWERED = "The question was answered already, or nobody waits for its answer any more. End your turn."
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -113,7 +126,7 @@ class Mail:
         posting = _Posting(self, envelope, target, held=True)
         refused = await self._post(posting, barrier=True)
         if refused is GONE:
-            text = f"{target.name} ended before it could take the message; send it to another agent"
+            text = f"{target.name} ended before it received the message. Send it to another agent."
             return Err(ErrorKind.TARGET_GONE, text)
         return refused or Accepted(id, posting.seq)
 
@@ -152,7 +165,8 @@ class Mail:
                 return ask.answer.result()
             return Err(
                 ErrorKind.TIMEOUT,
-                f"{target.name} did not answer within {timeout:g} s; a later answer is dropped",
+                f"{target.name} did not answer within {timeout:g} s, and a later answer is dropped; "
+                "delegate the question instead of asking again, or continue without the answer",
                 {"timeout_ms": round(timeout * 1000)},
             )
         finally:
@@ -193,7 +207,7 @@ class Mail:
         task = at_hand if at_hand and at_hand.kind is Kind.TASK else None
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
-            return NO_DELEGATOR
+            return refuse_response(_END_ALONE if caller.spec.delegator_id else _LEAD_ALONE)
         envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
 
@@ -232,11 +246,11 @@ class Mail:
     def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> tuple[Entry, ...]:
         """Returns the same for an envelope that its receiver will not finish."""
         if opening.kind is Kind.ASK:
-            gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
+            gone = refuse_gone(member.name, why)
             return (self._settle_ask(member, opening, "dead", gone),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            text = f"The task was not finished: {member.name} {why}."
+            text = f"The task was not finished: {member.name} {why}. {REVIEW}"
             return (self._report(member, opening, text), *returned)
         return returned
 
@@ -339,7 +353,7 @@ class Mail:
             self.under_way.discard(posting)
             target.actor.release(envelope.id)
         if not posting.arrived:
-            gone = Err(ErrorKind.TARGET_GONE, "the agent ended before it read the question")
+            gone = refuse_gone(target.name, "ended before it read the question")
             follower = _Settled(posting, gone) if isinstance(posting, Ask) else self
             await self._journal.record_all([Entry(target.id, 0, dead, follower)])
             return GONE
@@ -353,27 +367,30 @@ class Mail:
         if size > limits.envelope_bytes:
             details = {"bytes": size, "limit": limits.envelope_bytes}
             text = (
-                f"the message has {size} bytes, at most {limits.envelope_bytes} are taken; "
+                f"the message has {size} bytes, and the limit is {limits.envelope_bytes}; "
                 "write it to a file and send its path"
             )
         elif envelope.hops > limits.hops:
             details = {"hops": envelope.hops, "limit": limits.hops}
             text = (
-                f"this would be message {envelope.hops} in a row between agents since the user's last word, "
-                f"the limit is {limits.hops}; report to the user what you have"
+                f"this would be message {envelope.hops} in a row between agents, and the limit is "
+                f"{limits.hops}; finish with what you have, and report it"
             )
         elif envelope.kind in (Kind.ASK, Kind.TASK) and sent >= limits.messages:
             details = {"pattern": "messages", "limit": limits.messages}
             text = (
-                f"agents have sent each other {limits.messages} messages for one of the user, which is the "
-                "limit (limits.messages); do the rest yourself, or report what you have"
+                f"agents have sent each other {limits.messages} messages for one request, which is the limit "
+                "(limits.messages); do the rest yourself, or report what you have"
             )
         elif (pair := self._find_pair(envelope)) and self._echoes.measure(envelope, pair) >= REFUSE:
             details = {"pattern": "ping_pong", "limit": REFUSE}
             text = SAME_AGAIN.format(REFUSE - 1, target.name)
         elif len(target.actor.agent.history.unread) + self.count_incoming(target) >= limits.inbox:
             details = {"limit": limits.inbox}
-            text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
+            text = (
+                f"{target.name} has {limits.inbox} unread messages, which is the limit; "
+                "continue with other work, and try again later"
+            )
         else:
             return None
         return Err(ErrorKind.LIMIT_EXCEEDED, text, details)
@@ -396,7 +413,7 @@ class Mail:
     async def _answer_now(self, caller: Member, at_hand: Envelope, text: str, call_id: str | None) -> Outcome:
         ask = self.asks.get(at_hand.id)
         if ask is None or ask.answer.done() or ask.state == "answered":
-            return NO_DELEGATOR
+            return refuse_response(_ANSWERED)
         # Before the await: a second call of the same step must not be told that it was sent, and what this
         # agent hands in next comes after the answer in the log, and closes no ring.
         ask.state = "answered"
@@ -410,7 +427,7 @@ class Mail:
             if ask.answer.done():
                 ask.settle(None)
             raise
-        return Ok({"output": "Response sent."})
+        return Ok({"output": "Response sent. Your final text will not be sent as well."})
 
     async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""

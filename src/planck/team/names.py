@@ -11,10 +11,11 @@ _RESERVED = frozenset({"user", "system", "assistant", "tool", "developer", "plan
 def refuse(field: str, name: str) -> Err | None:
     """Returns why no agent may have this name (or type), whoever has it already."""
     if not name.strip() or len(name) > _LONGEST:
-        return Err(ErrorKind.INVALID_ARGS, f"{field} must have 1 to {_LONGEST} characters; choose another")
+        return Err(ErrorKind.INVALID_ARGS, f"{field} must be 1 to {_LONGEST} characters long; choose another")
     if any(unicodedata.category(c).startswith("C") for c in name):
         return Err(
-            ErrorKind.INVALID_ARGS, f"{field} {name!r} has control or invisible characters; leave them out"
+            ErrorKind.INVALID_ARGS,
+            f"{field} {name!r} contains control or invisible characters; leave them out",
         )
     if fold_lookalikes(name) in _RESERVED:
         return Err(ErrorKind.INVALID_ARGS, f"{field} {name!r} is reserved; choose another")

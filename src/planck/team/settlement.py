@@ -11,15 +11,33 @@ from planck.toolkit.tool import Outcome
 GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 SAME_AGAIN = (
-    "{} messages to and fro with {} said the same, and neither of you did anything between them; do "
-    "something else, or say to the user what stops you"
+    "{} messages in a row between you and {} were the same, and neither of you did anything in between; "
+    "decide it yourself, or end your turn and say what is blocking you"
 )
+REVIEW = "Any changes it made remain; look at them before you delegate the task again."
+
+
+def refuse_unknown(others: Sequence[str]) -> Err:
+    """Says whom an agent can address instead, by name."""
+    known = f"The team has {', '.join(others)}; use `list_team` to see what they do."
+    return Err(
+        GONE.kind, GONE.message, {"hint": known if others else "Nobody else is in the team; do it yourself."}
+    )
+
+
+def refuse_response(why: str) -> Err:
+    return Err(NO_DELEGATOR.kind, NO_DELEGATOR.message, {"hint": why})
+
+
+def refuse_gone(name: str, why: str) -> Err:
+    text = f"{name} {why}; ask another agent (`list_team` shows them), or find it out yourself"
+    return Err(ErrorKind.TARGET_GONE, text)
 
 
 def refuse_ring(names: Sequence[str], ring: Sequence[str]) -> Err:
     return Err(
         ErrorKind.DEADLOCK,
-        f"Deadlock detected: {' waits for '.join(names)}. "
+        f"Deadlock detected: {' waits for '.join(names)}. Answer {names[-2]} first. "
         "Use send_response or delegate_task to communicate without blocking.",
         {"cycle": list(ring)},
     )
@@ -28,13 +46,15 @@ def refuse_ring(names: Sequence[str], ring: Sequence[str]) -> Err:
 def answer_ask(member: Member, ended: Ended) -> Outcome:
     """Returns what an asker gets of the turn that its question started."""
     if member.end_reason:
-        return Err(ErrorKind.TARGET_GONE, f"{member.name} {member.end_reason}")
+        return refuse_gone(member.name, member.end_reason)
     if ended.end.status is TurnStatus.COMPLETED:
         return Ok({"output": ended.end.text})
     if ended.error:
-        return Err(ended.error.kind, ended.error.message, ended.error.details)
+        hint = f"{member.name} could not answer. Ask another agent, or continue without the answer."
+        return Err(ended.error.kind, ended.error.message, {**ended.error.details, "hint": hint})
     kind = ErrorKind.TIMEOUT if ended.end.status is TurnStatus.TIMED_OUT else ErrorKind.INTERRUPTED
-    return Err(kind, f"{member.name} was stopped before it answered")
+    text = f"{member.name} was stopped before it answered; ask again, or continue without the answer"
+    return Err(kind, text)
 
 
 def report_task(member: Member, ended: Ended) -> str:
@@ -42,5 +62,5 @@ def report_task(member: Member, ended: Ended) -> str:
     if ended.end.status is TurnStatus.COMPLETED:
         return ended.end.text
     why = str(ended.error) if ended.error else member.end_reason or f"its turn was {ended.end.status.value}"
-    last_words = f"\nIts last words: {ended.end.text}" if ended.end.text else ""
-    return f"The task was not finished: {member.name}: {why}.{last_words}"
+    last = f"\nLast message: {ended.end.text}" if ended.end.text else ""
+    return f"The task was not finished: {member.name}: {why.rstrip('.')}. {REVIEW}{last}"

@@ -155,7 +155,7 @@ async def spawn(
     if budget:
         await caller.actor.agent.scribe.record(team.accounts.describe(lent, "lent"))
     others = [one for one in team.members if one not in (caller, member)]
-    team.mail.note_change(f"{describe_member(member.spec)} is in the team now.", others, ctx.call_id or None)
+    team.mail.note_change(f"{describe_member(member.spec)} has joined the team.", others, ctx.call_id or None)
     said = _describe_spawned(spec, member.actor.agent.tools, no_tools, no_skills)
     return Ok({"output": codec.encode_str(said)})
 
@@ -204,7 +204,7 @@ def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
     except msgspec.ValidationError as failure:
         return Err(
             ErrorKind.INVALID_ARGS,
-            f'budget: {failure}; write it as {{"usd": 0.5}}, or with tokens, ms, steps or calls, above 0',
+            f'budget: {failure}; write it as {{"usd": 0.5}}, or use tokens, ms, steps or calls, each above 0',
         )
 
 
@@ -223,7 +223,7 @@ async def _find_model(
 async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) -> ModelSpec | Err:
     placed = await grants.place(args)
     if isinstance(placed, Err):
-        return placed
+        return Err(placed.kind, placed.message, {"hint": "Use a provider and an id from `list_models`."})
     model, stranger = placed
     # Asked before the call, by the gate; where none was passed (a dry run), nobody has agreed to anything.
     agreed = ctx.confinement.addresses if ctx.confinement else ()
@@ -233,8 +233,8 @@ async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) 
 def _refuse_stranger(address: str) -> Err:
     return Err(
         ErrorKind.PERMISSION_DENIED,
-        f"{address!r} is no address of the user's configuration and no local server that answers; "
-        "use a model of list_models, or tell the user to add the address under `providers`",
+        f"{address!r} is not in the `providers` of the configuration, and no local server answers there; "
+        "use a model from `list_models`",
     )
 
 
@@ -251,18 +251,17 @@ async def _wait_for_arrival(held: ToolSet, names: Iterable[str]) -> None:
 def _check_limits(team: Team, caller: Member) -> Err | None:
     limits = team.limits
     if caller.depth >= limits.spawn_depth:
-        what, limit = "how deep agents may spawn agents (spawn_depth)", limits.spawn_depth
+        what, limit = "nested agents (limits.spawn_depth)", limits.spawn_depth
+        way_out = "use an existing agent, or do it yourself"
     elif len(team.members) >= limits.live_agents:
-        what, limit = "how many agents may live at once (live_agents)", limits.live_agents
+        what, limit = "live agents (limits.live_agents)", limits.live_agents
+        way_out = "use an existing agent, or destroy one that has finished its work"
     elif team.total >= limits.total_agents:
-        what, limit = "how many agents a session may have (total_agents)", limits.total_agents
+        what, limit = "agents in one session (limits.total_agents)", limits.total_agents
+        way_out = "use an existing agent, or do it yourself"
     else:
         return None
-    return Err(
-        ErrorKind.LIMIT_EXCEEDED,
-        f"the limit of {what} is {limit}; use the agents there are, or destroy one that has done its work",
-        {"limit": limit},
-    )
+    return Err(ErrorKind.LIMIT_EXCEEDED, f"the limit for {what} is {limit}; {way_out}", {"limit": limit})
 
 
 def _split_grants(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_CUT_OFF = "was stopped when the previous run ended"
 _RESTARTS = 3
 _WINDOW = 60.0
 """Seconds: more crashes than that many restarts in this window, and the agent has failed."""
@@ -148,7 +149,7 @@ class Team:
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
         for one in restored:
-            await self._end_cut_turn(self._members[one.agent.id], one, "was stopped with the runtime")
+            await self._end_cut_turn(self._members[one.agent.id], one, _CUT_OFF)
             await self.mail.forget_asks(self._members[one.agent.id])
         for member in self.members:
             self._start(member)
@@ -225,7 +226,7 @@ class Team:
         await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
         others = [one for one in self.members if one is not by]
-        self.mail.note_change(f"{member.name} is not in the team any more.", others, call_id)
+        self.mail.note_change(f"{member.name} is no longer in the team.", others, call_id)
 
     def _abort(self, member: Member, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         if member.actor.working:
@@ -259,7 +260,7 @@ class Team:
         try:
             await self._journal.record(by.id if by else None, by.actor.agent.turn if by else 0, *facts)
         except PlanckError as failure:  # it has happened all the same, and must go on to its end
-            log.error("the log did not take that somebody stopped %s: %s", targets, failure)
+            log.error("could not record that %s was stopped: %s", targets, failure)
 
     async def _record_destroyed(self, member: Member, why: str) -> None:
         await self._await_end(self._cancel(member))
@@ -389,7 +390,7 @@ class Team:
         self._changed.set()
 
     async def _stall(self, member: Member, why: PlanckError) -> None:
-        log.error("agent %s rests: %s", member.name, why)
+        log.error("agent %s is paused: %s", member.name, why)
         member.stalled = why
         self._changed.set()
         await member.actor.wait_for_new_mail()
@@ -414,7 +415,7 @@ class Team:
 
     async def _fail(self, member: Member, crash: Exception) -> None:
         err = crash.err if isinstance(crash, PlanckError) else None
-        why = f"failed: it crashed {_RESTARTS + 1} times within {_WINDOW:g} s, last with {err or repr(crash)}"
+        why = f"failed: it crashed {_RESTARTS + 1} times in {_WINDOW:g} s, last with {err or repr(crash)}"
         if member is self.orchestrator:
             kind = err.kind if err else ErrorKind.INTERNAL_ERROR
             self._failure = TeamError(kind, f"the orchestrator {why}")

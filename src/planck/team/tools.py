@@ -8,9 +8,10 @@ from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.records.tools import ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
+from planck.records.visible import fit_line
 from planck.team import tool_specs
 from planck.team.member import Member
-from planck.team.settlement import GONE, NO_DELEGATOR
+from planck.team.settlement import GONE, NO_DELEGATOR, refuse_unknown
 from planck.team.spawn import Grants, read_budget, spawn
 from planck.team.team import Team
 from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolContext, ToolError
@@ -18,6 +19,8 @@ from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolC
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
 NO_GRANTS = Grants()
+_OPENING = 80
+"""Characters of a task that is named."""
 
 
 def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
@@ -89,12 +92,16 @@ class TeamActions:
         budget = read_budget(args)
         if isinstance(budget, Err):
             return budget
-        return await self._team.mail.delegate(caller, target, args["task"], _cause(ctx), budget) or Ok(
-            {
-                "output": "Task delegated. End your turn now unless you can delegate something else in "
-                "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
-            }
+        before = len(target.actor.agent.history.unread) + self._team.mail.count_incoming(target)
+        refused = await self._team.mail.delegate(caller, target, args["task"], _cause(ctx), budget)
+        if refused:
+            return refused
+        said = (
+            "Task delegated. End your turn now unless you can delegate something else in "
+            "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
         )
+        mail = f" {target.name} has {_count_messages(before)} to work on first." if before else ""
+        return Ok({"output": said + mail})
 
     async def send_response(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller = self._team.member(ctx.agent_id)
@@ -118,18 +125,25 @@ class TeamActions:
         if target is caller or target is self._team.orchestrator:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
-                "an agent can destroy neither itself nor the orchestrator; end your turn instead",
+                "you cannot destroy yourself or the orchestrator; end your turn instead",
             )
         why = f"was destroyed by {caller.name}"
+        tasks = [task for task in self._team.mail.sent.tasks.values() if task.receiver == target.id]
         await self._team.destroy(target, why, by=caller, call_id=_cause(ctx))
-        return Ok({"output": "Agent destroyed."})
+        left = (
+            f" Not finished: {', '.join(repr(fit_line(task.text, _OPENING)) for task in tasks)}."
+            if tasks
+            else ""
+        )
+        return Ok({"output": f"Agent destroyed.{left}"})
 
     async def interrupt_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)
         if target is caller:
-            return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
+            return Err(ErrorKind.PERMISSION_DENIED, "you cannot interrupt yourself; end your turn instead")
+        stopped = _describe_work(target)
         await self._team.interrupt([target], by=caller, call_id=_cause(ctx))
-        return Ok({"output": "Agent interrupted."})
+        return Ok({"output": f"Agent interrupted.{stopped}"})
 
     async def list_models(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller = self._team.member(ctx.agent_id)
@@ -142,9 +156,27 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         kind, wanted = args["identifier_type"], args["identifier"]
         target = next((one for one in self._team.members if getattr(one.spec, kind) == wanted), None)
-        if caller is None or target is None:
+        if caller is None:
             raise ToolError(GONE.kind, GONE.message)
+        if target is None:
+            unknown = refuse_unknown([one.name for one in self._team.members if one is not caller])
+            raise ToolError(unknown.kind, unknown.message, unknown.details)
         return caller, target
+
+
+def _count_messages(count: int) -> str:
+    return f"{count} message{'s' * (count > 1)}"
+
+
+def _describe_work(member: Member) -> str:
+    """Says what an interrupt stops, and what it leaves; empty: the agent is idle, or stopped already."""
+    agent = member.actor.agent
+    if not member.actor.working or member.actor.stopping:
+        return ""
+    doing = f"running {agent.current_tools[0]}" if agent.current_tools else "waiting for its model"
+    unread = len(agent.history.unread)
+    more = f" It continues with {_count_messages(unread)} from its queue." if unread else ""
+    return f" It was {doing}; any changes it made remain.{more}"
 
 
 def _cause(ctx: ToolContext) -> str | None:

@@ -88,7 +88,7 @@ class Playback:
         now = _make_call(request, self._shown)
         tape = self._tape_of(now)
         if not tape:
-            raise _refuse(request.agent_id, "the tape has no further call of this agent")
+            raise _refuse(request.agent_id, "the tape has no further calls of this agent")
         call = tape.pop(0)
         if found := _find_drift(call, now, self._ids):
             raise _refuse(request.agent_id, found)
@@ -193,7 +193,7 @@ def _shorten(value: Any) -> str:
 def _refuse(agent_id: str, what: str) -> ProviderError:
     return ProviderError(
         ErrorKind.INVALID_RESPONSE,
-        f"the run of agent {agent_id!r} has left its tape: {what}; record it again if that is meant",
+        f"The run of agent {agent_id!r} differs from its tape: {what}. Record it again if that is intended.",
         {"drift": what, "permanent": True},
     )
 

@@ -60,8 +60,8 @@ class Faulty:
         self.faults.append(fault)
         if fault == "stalled":
             await asyncio.get_running_loop().create_future()
-        what = "the connection ended" if fault == "cut" else "the server sent an event that can't be read"
-        raise ProviderError(ErrorKind.STREAM_CUT, f"{what}; it can be tried again")
+        what = "the connection ended" if fault == "cut" else "the server sent an unreadable event"
+        raise ProviderError(ErrorKind.STREAM_CUT, f"{what}; try again")
 
     def _below(self, limit: int) -> int:
         return int(self._random() * limit)

@@ -92,8 +92,8 @@ class ScriptedProvider:
         if number >= len(script):
             return Err(
                 ErrorKind.INTERNAL_ERROR,
-                f"the script of agent {request.agent_id!r} has {len(script)} answers "
-                "and was asked for another; add one",
+                f"The script of agent {request.agent_id!r} has {len(script)} answers, "
+                "and another was requested. Add one.",
             )
         return script[number]
 

@@ -59,7 +59,7 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
         assert "echo safe\\x0d\\x1b[2K\\u202e; touch ran # " + "x" * 300 + " end" in run_.text.replace(
             "\r\n", ""
         )
-        assert "outside the sandbox: it may change any file of yours and use the network" in run_.text
+        assert "outside the sandbox: it may change any of your files and use the network" in run_.text
         assert "s: allow for this session" not in run_.text
         run_.type("\n")
         at = await run_.until("Enter alone is not an answer", at)
@@ -199,7 +199,7 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
         run_ = await run(bench)
         at = await run_.until("e RULE: change the rule first, for example: e git commit *")
         run_.type("e git *\n")
-        at = await run_.until("no * right behind 'git'", at)
+        at = await run_.until("no * directly after 'git'", at)
         at = await run_.until("exactly bash git commit -m x", at)
         at = await run_.until("e RULE:", at)
         run_.type("e git commit *\n")
@@ -210,7 +210,7 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
         at = await run_.until("    rm one", at)  # `git commit --amend` was not asked about
         at = await run_.until("y: allow once", at)
         run_.type("e rm *\n")
-        at = await run_.until("no * for 'rm', which could then do anything", at)
+        at = await run_.until("no * after 'rm', which could then do anything", at)
         at = await run_.until("y: allow once", at)
         run_.type("n not that one, please\n")
         await run_.until("done", at)
@@ -218,7 +218,10 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
     rule = {"tool": "bash", "decision": "allow", "command": "git commit *"}
     assert rules == [rule]
-    assert ": the user said no: not that one, please; " in server.asked[3].json["messages"][-1]["content"]
+    assert (
+        ': the user said no: "not that one, please". Do what they say.'
+        in server.asked[3].json["messages"][-1]["content"]
+    )
 
 
 async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:
@@ -258,7 +261,7 @@ async def test_a_run_asks_with_the_box_and_the_keys_of_a_conversation(tmp_path: 
     assert [seen.count(once) for once in ("mended", "Allowed once", "Denied: ", "3 steps")] == [1] * 4
     assert "Reason for orchestrator?" not in seen  # what was painted was taken away
     assert (bench.work / "a.py").read_text() == "x = 2\n"
-    assert "the user said no: use git log instead" in server.asked[2].json["messages"][-1]["content"]
+    assert 'the user said no: "use git log instead"' in server.asked[2].json["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("format", ["text", "json"])

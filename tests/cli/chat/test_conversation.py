@@ -99,7 +99,7 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
         run.type("use git log instead\r")
         at = await run.until("Completed", at)
         await leave(run, at)
-    assert "the user said no: use git log instead" in last_message(server)
+    assert 'the user said no: "use git log instead"' in last_message(server)
     assert not (bench.work / "ran").exists()
 
 

@@ -186,6 +186,29 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
 
 
 @pytest.mark.parametrize(
+    ("by", "reason", "told", "advice"),
+    [
+        ("user", 'the user said no: "not now"', " by you: not now", ""),
+        ("user", "the user said no", " by you", ""),
+        (
+            "mode",
+            "mode 'plan' allows no changes",
+            ": mode 'plan' allows no changes",
+            ". To allow it, choose another --permission-mode or add a rule.",
+        ),
+    ],
+)
+def test_a_person_is_told_once_what_they_can_change_about_a_denial(
+    by: str, reason: str, told: str, advice: str
+) -> None:
+    words = "not now" if "not now" in reason else ""
+    data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "by": by, "words": words}
+    teller = Teller([LEAD])
+    assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}{advice}"]
+    assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}"]
+
+
+@pytest.mark.parametrize(
     ("why", "told"),
     [
         ("the user said no: not now", " by you: not now"),
@@ -193,13 +216,9 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
         ("mode 'plan' allows no effects", ": mode 'plan' allows no effects; choose another mode"),
     ],
 )
-def test_a_denial_is_told_to_the_person_and_not_to_the_model(why: str, told: str) -> None:
+def test_a_denial_of_an_older_log_is_shown_without_the_advice_to_the_model(why: str, told: str) -> None:
     reason = f"'bash' is not permitted: {why}; go on without it, or tell the user to choose another mode"
-    data: dict[str, Any] = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason}
-    assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
-    by_user = why.startswith("the user said no")  # the same by fields, which older logs do not have
-    cause = why.removeprefix("the user said no").removeprefix(": ")
-    data |= {"reason": "for the model", "by_user": by_user, "cause": cause, "remedy": "choose another mode"}
+    data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason}
     assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
 
 

@@ -96,8 +96,10 @@ async def test_what_was_denied_and_tried_again_is_said_on_stderr_of_a_pipe(tmp_p
     assert (done.code, done.out) == (0, "done\n")
     retried, denied, session = done.err.splitlines()
     assert retried.startswith("planck: model: rate_limited: ")
-    assert denied.startswith("planck: 'write' is not permitted: ")
-    assert denied.endswith(". [permission_denied]")
+    assert denied == (
+        "planck: write was not run: mode 'read-only' allows no changes. "
+        "To allow it, choose another --permission-mode or add a rule. [permission_denied]"
+    )
     assert session.startswith("planck: Session ")
 
 

@@ -28,7 +28,7 @@ _NOTE = 1_000
 _EARLIER_ADVICE = "; go on without it, or tell the user to "
 _EARLIER_NO = "the user said no"
 _EARLIER_NEWS = ("The user changed it: ", "Permission mode ", "the user took ")
-"""Of logs from before `permission_decision.cause`, `by_user` and `message.user_knows`: how the advice to the
+"""Of logs from before `permission_decision.by` and `message.user_knows`: how the advice to the
 model begins in a denial, a denial by the user, and news of what the user did. They never change."""
 
 
@@ -59,6 +59,8 @@ class Teller:
         self._echoes = echoes
         self._ends, self._ends_once = ends, False
         self._begins = begins
+        self._advised: set[str] = set()
+        """What the user was told to change so that a call is allowed: once."""
         self._cut_off = False
         """Whether a turn of the orchestrator's has begun and not ended."""
         self._splitter = BlockSplitter()
@@ -284,7 +286,12 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(data)}", "yellow")]
+        from planck.records.approval import advise  # few calls are denied
+
+        advice = advise(data.get("by", ""))
+        more = f". {advice}" if advice and advice not in self._advised else ""
+        self._advised.add(advice)
+        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(data)}{more}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
@@ -342,14 +349,15 @@ class Teller:
 
 def _say_why(denied: dict[str, Any]) -> str:
     """Why a call was denied, for the person who can do something about it, or has denied it."""
-    cause, remedy, by_user = denied.get("cause", ""), denied.get("remedy", ""), denied.get("by_user", False)
-    if not (cause or by_user):
-        reason = str(denied["reason"]).removeprefix(f"{denied['tool']!r} is not permitted: ")
-        cause, _, remedy = reason.partition(_EARLIER_ADVICE)
-        by_user = cause.startswith(_EARLIER_NO)
-        cause = cause.removeprefix(_EARLIER_NO).removeprefix(": ") if by_user else cause
-    if by_user:
-        return f" by you: {cause}" if cause else " by you"
+    reason, by = str(denied["reason"]), denied.get("by", "")
+    if by == "user":
+        words = denied.get("words", "")
+        return f" by you: {words}" if words else " by you"
+    if by:
+        return f": {reason}"
+    cause, _, remedy = reason.removeprefix(f"{denied['tool']!r} is not permitted: ").partition(_EARLIER_ADVICE)
+    if cause.startswith(_EARLIER_NO):
+        return f" by you{cause.removeprefix(_EARLIER_NO)}"
     return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from planck.config.project import Project
-from planck.permissions.gate import AgentGate
+from planck.permissions.gate import AgentGate, Call
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
-from planck.records.events import PermissionDecision
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err
 from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool, ToolContext
@@ -89,7 +88,7 @@ class Hooks:
             if verdict.updated is None:
                 continue
             if updated is not None:
-                return HookReply(True, f"{hook.command!r} changes arguments that another hook had changed")
+                return HookReply(True, f"{hook.command!r} changed arguments that another hook had changed")
             from planck.headless.hooks.claude_names import take_keys
 
             updated = take_keys(tool, told["tool_input"], verdict.updated)
@@ -178,11 +177,10 @@ class HookObjection:
 class HookedPermit:
     """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
-    def __init__(self, gate: AgentGate, hooks: Hooks, agent: str, scribe: Scribe) -> None:
+    def __init__(self, gate: AgentGate, hooks: Hooks, agent: str) -> None:
         self._gate = gate
         self._hooks = hooks
         self._agent = agent
-        self._scribe = scribe
 
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
@@ -196,10 +194,8 @@ class HookedPermit:
             if verdict.asks:
                 return await self._gate.insist(tool, args, ctx, f"a PreToolUse hook asks: {verdict.asks}")
             return await self._gate.decide(tool, args, ctx)
-        reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
-        denied = PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
-        await self._scribe.record(denied, barrier=True)
-        return Err(ErrorKind.PERMISSION_DENIED, reason)
+        why = f"a PreToolUse hook blocked it: {verdict.reason}"
+        return await self._gate.deny(Call(tool, args, ctx), "hook", why)
 
     def _change(self, tool: Tool, args: dict[str, Any], updated: Mapping[str, Any], ctx: ToolContext) -> None:
         """Puts other arguments in the place of the call's own, in the very map that the tool is given."""
@@ -232,7 +228,7 @@ class Hooked:
         changed = self._hooks.changed.pop(done.call.id, "")
         if not changed:
             return done
-        text = f"{done.output}\n\nHook: the call was run with other arguments: {changed}"
+        text = f"{done.output}\n\nHook: the call ran with different arguments: {changed}"
         return msgspec.structs.replace(done, output=text)
 
     async def _past_hooks(self, done: Finished) -> Finished:

@@ -56,10 +56,10 @@ def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
     for written, entries in raw.items():
         event = _SPELLED.get(_fold(written), written)
         if event in ELSEWHERE:
-            problems.append(f"hooks: {event} is known elsewhere, not supported here: its hooks are not run")
+            problems.append(f"hooks: {event} is not supported, so its hooks do not run")
             continue
         if event not in EVENTS:
-            problems.append(f"hooks: {event!r} is no event that we have{did_you_mean(event, EVENTS)}")
+            problems.append(f"hooks: unknown event {event!r}{did_you_mean(event, EVENTS)}")
             continue
         for entry in entries if isinstance(entries, list) else [entries]:
             try:
@@ -109,14 +109,15 @@ def _read_matcher(written: Any, problems: list[str]) -> str:
     matcher = written or ""
     if not isinstance(matcher, str):
         problems.append(
-            f"hooks: the matcher {codec.encode_str(written)[:80]} is no text: it means every tool"
+            f"hooks: the matcher {codec.encode_str(written)[:80]} is not a string, so it matches every tool"
         )
         return ""
     if not _PLAIN.fullmatch(matcher):
         try:
             re.compile(matcher)
         except re.error as failure:
-            problems.append(f"hooks: the matcher {matcher!r} can't be read ({failure}): it means every tool")
+            problem = f"hooks: the matcher {matcher!r} is not a valid pattern ({failure})"
+            problems.append(f"{problem}, so it matches every tool")
             return ""
     return matcher
 
@@ -143,7 +144,7 @@ def _hook(matcher: str, entry: Any, problems: list[str]) -> Hook:
     if isinstance(words := entry.get("args"), list):
         command = " ".join(_quote(str(word)) for word in (command, *words))
     if "if" in entry:
-        problems.append(f"hooks: {command!r}: `if` is not read: it is run for all that its matcher means")
+        problems.append(f"hooks: {command!r}: `if` is ignored; it runs for all that its matcher matches")
     return Hook(command, matcher, _read_timeout(command, entry.get("timeout", _TIMEOUT), problems))
 
 
@@ -152,8 +153,8 @@ def _read_timeout(command: str, written: Any, problems: list[str]) -> float:
     if isinstance(written, int | float) and 0 < written <= _MAX_TIMEOUT:
         return float(written)
     taken = _MAX_TIMEOUT if isinstance(written, int | float) and written > 0 else _TIMEOUT
-    wanted = f"`timeout` must be seconds, above 0 and at most {_MAX_TIMEOUT:g}"
-    problems.append(f"hooks: {command!r}: {wanted}: {taken:g} is taken")
+    wanted = f"`timeout` must be a number of seconds above 0 and at most {_MAX_TIMEOUT:g}"
+    problems.append(f"hooks: {command!r}: {wanted}; using {taken:g}")
     return taken
 
 

@@ -72,12 +72,13 @@ class HookRunner:
             reason = truncate(done.output.strip() or said)
             return True, reason or f"{hook.command!r} blocked it and gave no reason"
         if done.exit_code != 0:
-            how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
-            text = f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip()
+            late = f"took longer than {hook.timeout:g} s"
+            how = late if done.timed_out else f"exited with code {done.exit_code}"
+            text = f"{hook.command!r} {how} and was ignored. {done.output.strip()[:200]}".strip()
             self._tell(event, "failed", text)
             return False, ""
         if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
-            return True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON"
+            return True, f"{hook.command!r} returned more than {_MAX_OUTPUT >> 10} KiB of JSON"
         return False, said
 
     def _find_log(self) -> str:

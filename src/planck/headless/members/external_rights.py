@@ -49,6 +49,7 @@ class ExternalRights:
             gate.name,
             gate.authority,
             scribe,
+            delegator=gate.delegator,
             rehearse=self._previews.rehearse,
             find_ceiling=lambda: self.mode,
         )
