@@ -105,6 +105,45 @@ def test_old_tool_output_goes_first_and_needs_no_model() -> None:
     assert fits(after(history, done), WINDOW)
 
 
+def _call(number: int, name: str, output: str, *, spilled: bool = False) -> list[View]:
+    call = ToolCall(f"c{number}", f"q{number}", name, "{}")
+    end = ToolEnd(id=call.id, name=name, ok=True, output=output, duration_ms=1, spilled=spilled)
+    return [_said(call), end]
+
+
+@pytest.mark.parametrize(
+    ("name", "spilled", "way_out"),
+    [
+        ("grep", False, "call grep again if it matters"),
+        ("bash", False, "it has run: run it again only if that does no harm"),
+        ("ask_agent", False, "it has run: run it again only if that does no harm"),
+        ("a_tool_of_the_user", False, "it has run: run it again only if that does no harm"),
+        ("bash", True, "all of it: read path output:c1"),
+    ],
+)
+def test_old_output_of_what_has_effects_is_not_offered_again(name: str, spilled: bool, way_out: str) -> None:
+    history = told(*turn(1)[:3], *_call(1, name, "x" * 9000, spilled=spilled), *turn(2, output=9000))
+    done = run(history)
+    assert isinstance(done, Compacted)
+    shown = done.messages[2].results[0].output  # type: ignore[union-attr]
+    assert shown.endswith(f"\n[9000 bytes of old output left out; {way_out}]")
+
+
+def test_the_plan_outlives_compactions_and_a_resume() -> None:
+    """The first takes the call out of the messages; the second, in another process, still knows it."""
+    plan = "[x] look\n[>] fix\n[ ] test"
+    history = told(*turn(1)[:3], *_call(1, "update_plan", plan), *turn(2, steps=40, output=900))
+    compactor = WindowCompactor(ModelSummariser(ScriptedProvider(lambda request: "s")), WINDOW)
+    for number in (3, 4):
+        done = asyncio.run(compactor.make_room(Request("a1", "", history), SILENT))
+        assert done is not None
+        assert (done.how, done.plan) == ("summarised", plan)
+        assert plan not in str(done.messages)
+        history = told(done, *turn(number, steps=40, output=900))
+    assert history.plan == plan
+    assert told(*_call(1, "update_plan", plan), *_call(2, "update_plan", "[x] look")).plan == "[x] look"
+
+
 def test_what_pruning_can_not_do_a_summary_does_and_the_users_words_stay() -> None:
     facts = [fact for n in range(1, 60) for fact in turn(n, output=550)]
     history = told(*facts, *turn(60, output=100, ended=False))

@@ -24,6 +24,7 @@ async def _delegated() -> tuple[str, str, str]:
     running = asyncio.ensure_future(crew.run("go"))
     await at_work.wait()
     during = Briefing(crew.team).brief("lead"), Briefing(crew.team).brief("w")
+    crew.team.orchestrator.actor.agent.history.plan = "[>] wait for w"
     finish.set()
     await running
     after = Briefing(crew.team).brief("lead")
@@ -34,7 +35,9 @@ async def _delegated() -> tuple[str, str, str]:
 def test_an_agent_is_told_who_is_there_and_what_is_open() -> None:
     lead, worker, after = run_virtual(_delegated())
     assert "lead (type lead, id lead), w (type w, id w)" in lead
-    assert "given by you" in lead
+    assert "Sent by you, not answered yet:" in lead
     assert "from lead to w: count the files" in lead
-    assert "given to you" in worker
+    assert "Sent to you, not answered yet:" in worker
     assert "count the files" not in after
+    assert "Your plan" not in lead + worker
+    assert after.endswith("\nYour plan:\n[>] wait for w")

@@ -237,7 +237,7 @@ def test_a_function_of_another_form_is_refused_when_the_tool_is_made(function: A
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "a.b", "x" * 65, "a\n", "a/b", "٣", None, 7])
 def test_a_name_that_a_vendor_would_refuse_is_refused_when_the_tool_is_made(name: Any) -> None:
-    with pytest.raises(PlanckError, match="must be 1 to 64 letters") as refused:
+    with pytest.raises(PlanckError, match="must have 1 to 64 characters") as refused:
         Tool(name, "", {}, lambda args, ctx: "")
     assert refused.value.err.kind is ErrorKind.INVALID_ARGS
     assert Tool("a-B_" + "9" * 60, "", {}, lambda args, ctx: "").name.startswith("a-B_")
@@ -275,7 +275,7 @@ def test_a_typed_function_whose_name_no_vendor_takes_is_refused() -> None:
     def größe(text: str) -> str:
         return text
 
-    with pytest.raises(PlanckError, match="must be 1 to 64 letters"):
+    with pytest.raises(PlanckError, match="must have 1 to 64 characters"):
         tool(größe)
 
 

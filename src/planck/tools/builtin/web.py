@@ -155,7 +155,7 @@ def _refuse(host: str, private: list[str]) -> ToolError:
     return ToolError(
         ErrorKind.PERMISSION_DENIED,
         f"{host[:200]!r} {where}, and web_fetch connects to public addresses only; "
-        "for a local server use `bash`, which asks for the network if it needs to",
+        "use `bash` for a local server, which asks for the network if it needs to",
         {"host": host[:200], "addresses": private},
     )
 
