@@ -15,6 +15,7 @@ MAX_DEPTH = 64
 _MAX_DIGITS = 19
 """What 64 bits hold; longer integers can't be stored or sent on by most programs."""
 _MAX_ERRORS = 5
+_MAX_MESSAGE = 500
 
 
 def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
@@ -154,7 +155,9 @@ def _compile(tool: Tool) -> Any:
 
 def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     path = "/".join(str(step) for step in problem.instance_path)
-    message = problem.message[:500]
+    message = problem.message
+    if len(message) > _MAX_MESSAGE:  # the value comes first, the bound that it breaks last
+        message = f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 2 :]}"
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
