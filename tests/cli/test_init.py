@@ -62,7 +62,7 @@ async def test_files_of_other_agents_are_told_with_what_is_taken_and_why_not(tmp
         (".claude/agents", "1 agents"),
         (".claude/commands", "1 commands"),
     } == taken
-    assert "no head" in rows[(".claude/agents/README.md", "agent")]["why"]
+    assert "no front matter" in rows[(".claude/agents/README.md", "agent")]["why"]
     assert "trust" in rows[(".mcp.json", "1 MCP servers: time")]["why"]
     assert "Setup is known elsewhere" in rows[(".claude/settings.json", "1 hooks")]["why"]
     assert all(row["why"] for row in rows.values())
