@@ -56,7 +56,7 @@ async def test_a_folder_of_a_repository_works_in_its_root_and_finds_its_sessions
         first = await bench.run("run", "hello", "--name", "first", cwd=deep)
         assert (first.code, first.out) == (0, "one\n")
         assert f"Working in {str(bench.work)!r}, the git root above this folder. Use --here" in first.err
-        assert "the user stands in `src/deep`" in str(server.asked[0].json["messages"][0])
+        assert "the user is in `src/deep`" in str(server.asked[0].json["messages"][0])
         assert "Written for src." in str(server.asked[0].json["messages"][0])  # for who stands below it
         again = await bench.run("run", "again", "-c")
         assert (again.out, "Working in" in again.err) == ("two\n", False)
@@ -245,7 +245,7 @@ async def test_agents_work_in_an_added_folder_as_in_the_workspace(tmp_path: Path
     assert ends[4]["output"] == f"{other}/old.txt:1:old words"
     assert (other / "new.txt").read_text() == "new words\n"
     assert not (other / ".git" / "config").exists()
-    assert f"Also to work in, by absolute paths: `{other}`" in told
+    assert f"You may also work in these folders, by absolute paths: `{other}`" in told
     assert "Nobody reads this." not in told
     started = next(line["data"] for line in done.lines if line["type"] == "session_started")
     assert started["options"]["added"] == [str(other)]

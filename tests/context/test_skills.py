@@ -115,10 +115,10 @@ def test_the_first_place_wins_and_the_others_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("no head", "no head"),
+        ("no head", "no front matter"),
         ("---\nname: x\n---\nbody", "no `description`"),
-        ("---\nname: ../x\ndescription: d\n---\n", "can't be a skill's name"),
-        ("---\nname: x\ndescription: d\n", "no head"),
+        ("---\nname: ../x\ndescription: d\n---\n", "is not a skill name"),
+        ("---\nname: x\ndescription: d\n", "no front matter"),
     ],
 )
 def test_a_file_that_is_no_skill_is_a_problem_and_not_a_failure(

@@ -138,7 +138,7 @@ async def test_a_file_that_agents_may_write_names_no_program(tmp_path: Path, fol
         assert found.problems == ()
     else:
         assert not found.agents
-        assert "can't name a program; move it to .planck/agents" in found.problems[0]
+        assert "cannot name a program; move it to .planck/agents" in found.problems[0]
 
 
 async def test_an_agents_file_can_name_a_program_that_is_spawned_or_a_member(tmp_path: Path) -> None:

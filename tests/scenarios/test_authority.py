@@ -111,7 +111,7 @@ async def test_a_member_with_roots_writes_there_alone_and_so_does_whom_it_starts
     assert "may be read but not written" in said[2]
     assert "can be read" in said[4]
     assert "[sandbox: only src can be written here" in said[4]
-    assert all("- You may write only below: `src`." in system for system in brains.systems)
+    assert all("- You may write only under `src`." in system for system in brains.systems)
     assert all("Permission mode `workspace`" in system for system in brains.systems)
 
 

@@ -45,7 +45,7 @@ async def test_a_plan_changes_nothing_and_accepted_it_is_carried_out_in_the_mode
         assert (result.status, result.text) == ("completed", "First a.txt.")
         assert not (tmp_path / "work/a.txt").exists()
         assert not (tmp_path / "work/b.txt").exists()
-        assert "The final text of your turn is the plan" in str(double.asked[0].messages)
+        assert "end your turn with a plan" in str(double.asked[0].messages)
         accepted = await session.accept_plan()
         await session.settled()
         assert (tmp_path / "work/a.txt").read_text() == "1"

@@ -407,7 +407,7 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
     await run_team(tmp_path, brains, lead)
     first, same_name, same_type, roster, answer = tool_outputs(brains.last("lead"))
     made = json.loads(first)
-    assert set(made) == {"id", "type", "name", "model", "tools", "skills", "ignored"}
+    assert set(made) == {"id", "type", "name", "model", "tools", "skills", "ignored", "next"}
     assert (made["type"], made["name"], made["skills"]) == ("digger", "dora", [])
     assert made["tools"] == [*TEAM_TOOLS, "read"]
     assert made["ignored"] == ["write", "spawn_agent", "nope", "x"]
@@ -442,6 +442,9 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
         ({"provider": "nowhere"}, "invalid_args: Unknown provider: nowhere."),
         ({"provider": "openai", "model_id": "none"}, "not_found: Model not found.\n{"),
         ({"model_id": ""}, "not_found: Model not found.\n{"),
+        ({"model_id": None}, "invalid_args: provider and model_id belong together; pass both, or neither"),
+        ({"provider": None}, "invalid_args: provider and model_id belong together; pass both, or neither"),
+        ({"system_prompt": None}, 'invalid_args: spawn_agent: "system_prompt" is a required property'),
         ({"provider": "ollama", "model_id": "", "base_url": "http://127.0.0.1:9"}, "not_found: Model not f"),
         ({"name": "user"}, "invalid_args: "),
         ({"name": "s\u0443stem"}, "invalid_args: "),
@@ -451,11 +454,31 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
         ({"type": " "}, "invalid_args: "),
     ],
 )
-async def test_spawns_that_are_refused(tmp_path: Path, change: dict[str, str], output: str) -> None:
+async def test_spawns_that_are_refused(tmp_path: Path, change: dict[str, str | None], output: str) -> None:
+    """None: the argument is left out."""
     name, args = spawned("dora")
-    brains = Brains({"lead": [chat.calls((name, {**args, **change})), chat.text("ok")]})
+    args = {key: value for key, value in {**args, **change}.items() if value is not None}
+    brains = Brains({"lead": [chat.calls((name, args)), chat.text("ok")]})
     await run_team(tmp_path, brains, WORKERS[0])
     assert tool_outputs(brains.last("lead"))[0].startswith(output)
+
+
+@pytest.mark.parametrize("given", [{}, {"provider": "", "model_id": "", "base_url": ""}])
+async def test_a_worker_without_a_model_has_that_of_its_creator(
+    tmp_path: Path, given: dict[str, str]
+) -> None:
+    worker = {"type": "digger", "name": "dora", "description": "Digs.", "system_prompt": "be dora", **given}
+    lead = [chat.calls(("spawn_agent", worker)), chat.calls(ask("dora")), chat.text("ok")]
+    brains = Brains({"lead": lead, "dora": [chat.text("here")]})
+    models = [
+        {"id": "mine", "model": "m", "provider": "local"},
+        {"id": "x", "model": "x", "provider": "local"},
+    ]
+    await run_team(tmp_path, brains, {**WORKERS[0], "model_id": "mine"}, models=models, default_model="x")
+    made, answer = tool_outputs(brains.last("lead"))
+    assert json.loads(made)["model"] == "mine"
+    assert json.loads(made)["next"].startswith("Give it a task with delegate_task.")
+    assert answer == "here"
 
 
 async def test_the_system_prompt_is_base_agents_md_the_prompt_and_the_skills_and_nothing_else(

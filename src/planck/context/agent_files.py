@@ -71,16 +71,16 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     """Returns the agent of a file, or why it is none."""
     text = read_markdown(place, file)
     if text is None:
-        return "it can't be read, or leads out of the project"
+        return "cannot be read, or leads outside the project"
     if len(text.encode()) > MAX_BYTES:
-        return f"it has more than {MAX_BYTES >> 10} KiB; an agent's prompt is shorter"
+        return f"larger than {MAX_BYTES >> 10} KiB; shorten it"
     parsed = frontmatter.split(text)
     if parsed is None:
-        return "no head between two lines of `---`; add one with name and description"
+        return "no front matter; add name and description between two lines of `---`"
     fields, body = parsed
     described = _join(fields.get("description"))
     if not described and not _join(fields.get("name")):
-        return "its head has neither `name` nor `description`"
+        return "the front matter has neither `name` nor `description`; add them"
     name = _join(fields.get("name"))
     if not _NAME.fullmatch(name):  # a display name: the file's own is the one to call it by
         name = file.stem
@@ -89,7 +89,9 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     if isinstance(acp, str):
         return acp
     if acp and not _is_out_of_reach(place, file):
-        return "agents may write in this folder, so it can't name a program; move it to .planck/agents"
+        return (
+            "agents can write to this folder, so a file here cannot name a program; move it to .planck/agents"
+        )
     return AgentFile(
         name,
         described,
@@ -125,7 +127,7 @@ def _read_foreign(value: Any, file: Path) -> ForeignSpec | str | None:
         foreign = ForeignSpec(tuple(command), env, Mode(mode) if mode else None, network, str(file.resolve()))
     except ValueError as problem:
         return f"acp: {problem}"
-    return foreign if command else "acp has no `command`; give one like `goose acp`"
+    return foreign if command else "acp has no `command`; add one, for example `goose acp`"
 
 
 def _read_tools(fields: dict[str, Any]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

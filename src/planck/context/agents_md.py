@@ -132,7 +132,7 @@ def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
     """Says why a file that is there may not speak: somebody else's, from elsewhere, or no file at all."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        return "it is no regular file"
+        return "it is not a regular file"
     try:
         real = Path(locate_open(fd, path))
     except OSError as failure:

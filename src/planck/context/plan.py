@@ -15,8 +15,8 @@ _SYNONYMS = {"todo": "pending", "doing": "in_progress", "done": "completed"}
 def make_plan_tool() -> Tool:
     return Tool(
         "update_plan",
-        "Show the user your plan, all steps each time, and again when one changes. For work of three steps "
-        "and more; at most one is in_progress.",
+        "Show the user your plan if the work has three steps or more. Send all steps each time. Keep one "
+        "in_progress, and update it as each is done.",
         _PARAMETERS,
         _update,
         effect=Effect.NONE,
@@ -29,7 +29,7 @@ async def _update(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         status = _SYNONYMS.get(step["status"], step["status"])
         if status not in MARKS:
             return Err(
-                ErrorKind.INVALID_ARGS, f"{step['status']!r} is no status; use one of {', '.join(MARKS)}"
+                ErrorKind.INVALID_ARGS, f"{step['status']!r} is not a status; use one of {', '.join(MARKS)}"
             )
         lines.append(f"{MARKS[status]} {step['text']}")
     return Ok({"output": "\n".join(lines) or "The plan is empty."})

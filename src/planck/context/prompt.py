@@ -1,6 +1,6 @@
 """The system prompt of an agent: a base that never changes, project instructions, its own prompt, skills."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 from planck.context.fitting import ROOMY, leave_out
 from planck.records.authority import CHANGELESS, PROTECTED, Mode
 from planck.records.specs import AgentSpec
-from planck.records.tools import COMMAND_TOOLS, TEAM_TOOLS
+from planck.records.tools import ASK, COMMAND_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.toolset import ToolSet
 
@@ -18,6 +18,8 @@ _NAMED = 32
 """Others that a prompt names: it would grow with the square of a large team."""
 _DESCRIPTION = 200
 """Characters of what is said of another agent."""
+SMALL = 16_384
+"""Tokens of a window below which `# How to work` is the short one."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -43,6 +45,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     person: bool
     """Whether somebody can be asked."""
+    confinable: frozenset[Mode]
+    """The modes in which a sandbox works for commands here, as far as that is known without trying one."""
 
 
 def build_system_prompt(*parts: str) -> str:
@@ -56,25 +60,39 @@ def compose_base(spec: AgentSpec, others: Sequence[AgentSpec], place: Environmen
     `others` are the members of its team as it starts.
     """
     named = {other.id: other.name for other in others}
+    delegator = named.get(spec.delegator_id, "")
+    work = _read("work_small" if spec.model.context_window < SMALL else "work")
+    shown = _list_shown(spec, tools, work)
     sections = {
-        "You": _introduce(spec, others, named.get(spec.delegator_id, "")),
-        "Environment": _describe_place(spec, place, tools, named.get(spec.delegator_id, "")),
-        "How to work": _read("work"),
-        "Team": _describe_teamwork(_list_shown(spec, tools)),
+        "You": _introduce(spec, others, delegator),
+        "Environment": _describe_place(spec, place, tools, delegator, can_ask=ASK in shown),
+        "How to work": work,
+        "Team": _describe_teamwork(spec, shown),
     }
     return "\n\n".join(f"# {title}\n{text}" for title, text in sections.items() if text)
 
 
-def describe_mode(mode: Mode, *, person: bool, escalates: bool) -> str:
-    """Says what a permission mode allows, what the sandbox forbids, and how to ask for more."""
+def describe_mode(mode: Mode, *, person: bool, escalates: bool, confined: bool) -> str:
+    """Says what a permission mode allows, what the sandbox forbids, and how to ask for more.
+
+    `confined`: a sandbox for this mode works here.
+    """
     said = _lines("modes")
+    asks = person and mode not in CHANGELESS
+    if not confined:
+        commands = said["no_sandbox_ask" if asks else "no_sandbox"]
+    elif mode is Mode.WORKSPACE:
+        commands = said["sandbox_workspace"]
+    else:
+        commands = said["sandbox_ask" if asks else "sandbox"]
+    key = "ask_nobody" if mode is Mode.ASK and not person else mode.value
     protected = ", ".join(f"`{name}`" for name in PROTECTED)
-    text = f"Permission mode `{mode.value}`: {said[mode.value].format(protected=protected)}"
-    if mode is Mode.FULL:
-        return text
-    if not person:
-        return f"{text} {said['denied']}"
-    return f"{text} {said['escalate']}" if escalates and mode not in CHANGELESS else text
+    rows = [f"Permission mode `{mode.value}`: {said[key].format(commands=commands)}"]
+    if asks and escalates and confined and mode is not Mode.FULL:
+        rows.append(said["escalate"])
+    if mode is Mode.WORKSPACE and not person:
+        rows.append(said["denied"])
+    return " ".join(rows).replace("{protected}", protected)
 
 
 def escalates(tools: ToolSet) -> bool:
@@ -100,49 +118,56 @@ def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> 
     named = list(islice(others, _NAMED + 1))
     rows = [f"- {describe_member(other)}" for other in named[:_NAMED]]
     if len(named) > _NAMED:
-        rows.append("- and more: `list_team` has all")
+        rows.append("- and more; `list_team` lists them all")
     if rows:
-        lines += ["The others, whom you address by these names:", *rows]
+        lines += ["The other agents, whom you address by name:", *rows]
     return "\n".join(lines)
 
 
-def _describe_place(spec: AgentSpec, place: Environment, tools: ToolSet, delegator: str) -> str:
+def _describe_place(
+    spec: AgentSpec, place: Environment, tools: ToolSet, delegator: str, *, can_ask: bool
+) -> str:
     said = _lines("modes")
     start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
-    stands = f"; the user stands in `{place.here}`" if place.here else ""
+    stands = f"; the user is in `{place.here}`" if place.here else ""
     added = ", ".join(f"`{folder}`" for folder in place.added)
     only = ", ".join(f"`{folder}`" for folder in spec.roots)
     mode = Mode.WORKSPACE if only and place.mode is Mode.FULL else place.mode
     rows = [
         f"Workspace: `{place.workspace}`; paths are relative to it{start}{stands}.",
-        f"Also to work in, by absolute paths: {added}." if added else "",
+        f"You may also work in these folders, by absolute paths: {added}." if added else "",
         f"{place.platform}, shell {place.shell}, date {place.date}.",
         f"Git: {place.git}." if place.git else "",
-        f"You may write only below: {only}." if only else "",
-        describe_mode(mode, person=place.person, escalates=escalates(tools)),
+        f"You may write only under {only}." if only else "",
+        describe_mode(
+            mode, person=place.person, escalates=escalates(tools), confined=mode in place.confinable
+        ),
     ]
     if delegator:
-        rows.append(said["delegator"].format(delegator=delegator))
+        rows.append(said["delegator" if can_ask else "delegator_unasked"].format(delegator=delegator))
     else:
         rows.append(said["person" if place.person else "nobody"])
     return "\n".join(f"- {row}" for row in rows if row)
 
 
-def _describe_teamwork(tools: Collection[str]) -> str:
-    """How to work in a team, for the tools that the agent has."""
-    if not any(name in tools for name in TEAM_TOOLS):
+def _describe_teamwork(spec: AgentSpec, shown: Sequence[str]) -> str:
+    """How to work in a team, by role; nothing for an agent without its tools."""
+    if not any(name in shown for name in TEAM_TOOLS):
         return ""
-    text, rules = _read("team"), _lines("team")
-    head = text.partition("\nask_agent:")[0]
-    return "\n".join([head, *(f"- {rule}" for name, rule in rules.items() if name in tools)])
+    said = _lines("team")
+    if spec.role == "worker":
+        keys = ["messages", "worker", "shared"]
+    else:
+        keys = ["messages", "lead", *(name for name in ("delegate_task",) if name in shown)]
+    return "\n".join(f"- {said[key]}" for key in keys)
 
 
-def _list_shown(spec: AgentSpec, tools: ToolSet) -> list[str]:
+def _list_shown(spec: AgentSpec, tools: ToolSet, work: str) -> list[str]:
     """Names what a model with a small window will be shown, so that no word is said of the rest."""
     window = spec.model.context_window
     if window >= ROOMY:
         return tools.names()
-    shown, _ = leave_out(tools.specs, _read("work") + _read("team"), window)
+    shown, _ = leave_out(tools.specs, work + _read("team"), window)
     return [one.name for one in shown]
 
 

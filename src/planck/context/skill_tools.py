@@ -54,8 +54,8 @@ class _SkillTools:
         known = self._source.skills_for(ctx.agent_id)
         skill = known.get(args["name"])
         if skill is None:
-            hint = did_you_mean(args["name"], known) or "; list_skills shows what there is"
-            return Err(ErrorKind.NOT_FOUND, f"no skill {args['name']!r}{hint}")
+            hint = did_you_mean(args["name"], known) or "; list_skills lists the skills"
+            return Err(ErrorKind.NOT_FOUND, f"there is no skill {args['name']!r}{hint}")
         try:
             found = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
         except skills.SkillError as failure:

@@ -80,7 +80,7 @@ def discover(places: Iterable[SearchFolder]) -> Catalog:
             elif len(skills) < MAX_SKILLS:
                 skills[found.name] = found
             else:
-                problems.append(f"{folder}: more than {MAX_SKILLS} skills; this one is left out")
+                problems.append(f"{folder}: more than {MAX_SKILLS} skills; this one is ignored")
     return Catalog(skills, tuple(shadowed), tuple(problems))
 
 
@@ -97,12 +97,12 @@ def describe_skills(skills: Sequence[Skill], window: int = 0) -> str:
     if window and len(rows.encode()) // _TOKEN_BYTES > window // _SHARE:
         rows = ", ".join(skill.name for skill in skills)
         return (
-            "Skills: instructions for particular kinds of work. Before work that one may be about, call "
-            f"load_skill with its name and follow what it says; list_skills describes them. {rows}"
+            "Skills: instructions for particular kinds of work. Before work that a skill may cover, call "
+            f"load_skill with its name and follow it; list_skills describes them. {rows}"
         )
     return (
-        "Skills: instructions for particular kinds of work. Before work that one describes, "
-        f"call load_skill with its name and follow what it says.\n{rows}"
+        "Skills: instructions for particular kinds of work. Before work that a skill describes, "
+        f"call load_skill with its name and follow it.\n{rows}"
     )
 
 
@@ -118,8 +118,8 @@ def read_skill(skill: Skill, resource: str = "") -> str:
     text = parsed[1] if parsed else ""
     if names:
         rows = "\n".join(f"- {name}" for name in names)
-        text += f"\n\nFiles of this skill, to be read with load_skill and `resource`:\n{rows}"
-    return f"{text}\n\nThe skill lies in {escape(str(skill.folder))}".strip()
+        text += f"\n\nFiles of this skill (read one with load_skill and `resource`):\n{rows}"
+    return f"{text}\n\nThe skill is in {escape(str(skill.folder))}".strip()
 
 
 def _list_resources(skill: Skill) -> list[str]:
@@ -163,7 +163,7 @@ def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     except SkillError as failure:
         return f"{folder / 'SKILL.md'}: {failure.err.message}"
     if parsed is None:
-        return f"{folder / 'SKILL.md'}: no head between two lines of `---`; add one with name and description"
+        return f"{folder / 'SKILL.md'}: no front matter; add name and description between two lines of `---`"
     fields = parsed[0]
     name = _join_words(fields, "name") or folder.name
     if (
@@ -171,10 +171,10 @@ def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     ):  # a display name: the folder's own is the one to load it by
         name = folder.name
     if not re.fullmatch(_NAME, name):
-        return f"{folder / 'SKILL.md'}: {name!r} can't be a skill's name; use a-z, 0-9 and '-', at most 64"
+        return f"{folder / 'SKILL.md'}: {name!r} is not a skill name; use at most 64 letters, digits and '-'"
     description = _join_words(fields, "description")
     if not description:
-        return f"{folder / 'SKILL.md'}: no `description`; say what the skill does and when to use it"
+        return f"{folder / 'SKILL.md'}: no `description`; add what the skill does and when to use it"
     return msgspec.structs.replace(bare, name=name, description=description[:MAX_DESCRIPTION])
 
 
@@ -202,7 +202,8 @@ def _require_within(fd: int, skill: Skill, path: str) -> None:
 
 def _outside(skill: Skill) -> SkillError:
     return SkillError(
-        ErrorKind.OUTSIDE_WORKSPACE, f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}"
+        ErrorKind.OUTSIDE_WORKSPACE,
+        f"skill {skill.name!r} is a link that leads outside {str(skill.within)!r}",
     )
 
 
@@ -220,5 +221,5 @@ def _read_file(skill: Skill, path: str) -> str:
             raise SkillError(failure.err.kind, failure.err.message) from None
         raise SkillError(
             ErrorKind.RESOURCE_MISSING,
-            f"skill {skill.name!r} has no file {path!r}; load_skill without `resource` lists them",
+            f"skill {skill.name!r} has no file {path!r}; load_skill without `resource` lists its files",
         ) from None

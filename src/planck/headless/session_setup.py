@@ -165,6 +165,7 @@ class SessionSetup:
             git=found.describe() if found else "",
             mode=self.ceiling.mode,
             person=self.runtime.approver is not None,
+            confinable=sandbox.list_confinable(),
         )
 
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:

@@ -33,6 +33,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
 from planck.workspace.paths.paths import Root
+from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
     from planck.headless.members.external_member import ExternalMembers
@@ -130,7 +131,12 @@ class SessionWiring:
 
     def describe_mode(self, tools: ToolSet) -> str:
         """What an agent with these tools may do now, in the words of the base prompt."""
-        return describe_mode(self.mode, person=self.person, escalates=escalates(tools))
+        return describe_mode(
+            self.mode,
+            person=self.person,
+            escalates=escalates(tools),
+            confined=self.mode in list_confinable(),
+        )
 
     def change_mode(self, mode: Mode | str) -> None:
         """Every gate judges by it from the next call on; agents that start later are told of it alone."""
@@ -178,7 +184,9 @@ class SessionWiring:
         plan.tools.apply_changes(spec.id, tools)
         if spec.base_prompt and not spec.base:
             # Sessions of one folder begin with the same words: one text for all that are open.
-            base = sys.intern(compose_base(spec, self._others(spec), self._place, tools))
+            # A command may have tried the sandbox since the session began: what is known then holds.
+            place = msgspec.structs.replace(self._place, confinable=list_confinable())
+            base = sys.intern(compose_base(spec, self._others(spec), place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(

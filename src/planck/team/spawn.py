@@ -74,7 +74,7 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
         text = "; ".join(rows)
         if len(text) > self.room:
             text = ", ".join(self.kinds)
-        return f" Types that a file describes, for which type and name are enough: {text}."
+        return f" These types come from files and need only type and name: {text}."
 
     async def find_unknown_address(self, args: dict[str, Any]) -> str:
         """Returns the address in a spawn's arguments to which only the user can agree."""
@@ -84,7 +84,8 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
         return "" if isinstance(placed, Err) else placed[1]
 
     async def place(self, args: dict[str, Any]) -> tuple[ModelSpec, str] | Err:
-        return await self.choice.place(args["provider"], args["model_id"], args.get("base_url", ""))
+        named = (args.get(key, "") for key in ("provider", "model_id", "base_url"))
+        return await self.choice.place(*named)
 
 
 async def spawn(
@@ -94,7 +95,10 @@ async def spawn(
     objects = {tool.name: tool for tool in grants.objects}
     args = _take_kind(args, grants.kinds.get(args["type"]))
     if missing := [key for key in _NEEDED if key not in args]:
-        text = f"{', '.join(missing)} must be given: no file describes the type {args['type']!r}"
+        text = f"no file describes the type {args['type']!r}; pass {' and '.join(missing)} too"
+        return Err(ErrorKind.INVALID_ARGS, text)
+    if ("provider" in args) is not ("model_id" in args):
+        text = "provider and model_id belong together; pass both, or neither to use your own model"
         return Err(ErrorKind.INVALID_ARGS, text)
     await _wait_for_arrival(held, set(args.get("tools", ())) - {*grants.tools, *objects})
     refused = names.refuse("type", args["type"]) or names.refuse("name", args["name"])
@@ -157,6 +161,8 @@ async def spawn(
     others = [one for one in team.members if one not in (caller, member)]
     team.mail.note_change(f"{describe_member(member.spec)} has joined the team.", others, ctx.call_id or None)
     said = _describe_spawned(spec, member.actor.agent.tools, no_tools, no_skills)
+    if held.get("delegate_task"):
+        said["next"] = _NEXT
     return Ok({"output": codec.encode_str(said)})
 
 
@@ -177,7 +183,8 @@ def _describe_spawned(
     }
 
 
-_NEEDED = ("description", "system_prompt", "provider", "model_id")
+_NEEDED = ("description", "system_prompt")
+_NEXT = "Give it a task with delegate_task. It has not seen your history: write down what it needs."
 
 
 def _take_kind(args: dict[str, Any], kind: AgentKind | None) -> dict[str, Any]:
@@ -188,8 +195,6 @@ def _take_kind(args: dict[str, Any], kind: AgentKind | None) -> dict[str, Any]:
         **args,
         "description": args.get("description") or kind.description,
         "system_prompt": "\n\n".join(filter(None, (kind.system_prompt, args.get("system_prompt")))),
-        "provider": args.get("provider", ""),
-        "model_id": args.get("model_id", ""),
         "tools": args.get("tools") or list(kind.tools),
         "skills": args.get("skills") or list(kind.skills),
     }
@@ -215,9 +220,9 @@ async def _find_model(
     kind = grants.kinds.get(args["type"])
     if kind is not None and kind.acp:
         return kind.acp.model
-    if args["provider"] or kind is None:
+    if args.get("provider") or args.get("model_id"):
         return await _choose_model(args, grants, ctx)
-    return kind.model or caller.spec.model
+    return (kind and kind.model) or caller.spec.model
 
 
 async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) -> ModelSpec | Err:

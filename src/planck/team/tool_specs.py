@@ -4,49 +4,57 @@ from functools import lru_cache
 
 from planck.records.specs import ToolSpec
 from planck.records.tools import SPAWN
-from planck.toolkit.schema import arguments, flag, integer, text, texts
+from planck.toolkit.schema import Schema, arguments, integer, text, texts
 
 ASK_MS = 300_000
 MAX_ASK_MS = 3_600_000
 
-_TEXT = {"type": "string"}
+_TEXT: Schema = {"type": "string"}
 _BUDGET = {"type": "object", "description": "usd, tokens"}
 _TIMEOUT = integer(f"Default {ASK_MS}", minimum=1, maximum=MAX_ASK_MS)
-_TARGET = {
-    "identifier": text("The agent's name, type or id"),
+_TARGET: dict[str, Schema] = {
+    "identifier": _TEXT,
     "identifier_type": {"type": "string", "enum": ["type", "name", "id"]},
 }
 
 ASK_AGENT = ToolSpec(
     "ask_agent",
-    "Ask another agent and wait for its answer: for what you must know before you can go on.",
+    "Ask another agent a short question and wait for the answer, when you cannot continue without it. It "
+    "knows only what you write.",
     arguments({**_TARGET, "question": _TEXT}, {"timeout_ms": _TIMEOUT}),
 )
 
 DELEGATE_TASK = ToolSpec(
     "delegate_task",
-    "Give another agent a task. Returns at once; the result comes later, as a message that starts your next "
-    "turn or joins this one. End your turn then, unless you can delegate more that does not depend on it.",
+    "Give another agent a task and continue. Its report arrives as a message that joins this turn or starts "
+    "your next. Write a complete `task`: the goal and why, the files it may change, what you know. Name the "
+    "check that must pass and what to report.",
     arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET}),
 )
 
 SEND_RESPONSE = ToolSpec(
     "send_response",
-    "Answer whoever gave you the task or question at hand, before your turn ends. A task may get several; "
-    "without any, your final text is sent.",
+    "Answer the task or question at hand before your turn ends; a task may get several answers. Without "
+    "any, your final text is sent.",
     arguments({"response": _TEXT}),
 )
 
 LIST_TEAM = ToolSpec(
     "list_team",
-    "List the agents of the team and what they do.",
-    arguments(optional={"verbose": flag("With tools and model")}),
+    "List the agents and what they are doing. Do not poll it: reports arrive as messages.",
+    arguments(optional={"verbose": {"type": "boolean"}}),
 )
 
-DESTROY_AGENT = ToolSpec("destroy_agent", "End a worker for good.", arguments(_TARGET))
+DESTROY_AGENT = ToolSpec(
+    "destroy_agent",
+    "End a worker permanently once its work is done.",
+    arguments(_TARGET),
+)
 
 INTERRUPT_AGENT = ToolSpec(
-    "interrupt_agent", "Stop a worker's turn; it lives on with what waits for it.", arguments(_TARGET)
+    "interrupt_agent",
+    "Stop a worker's turn, so that you can redirect it. It keeps its history and queued messages.",
+    arguments(_TARGET),
 )
 
 LIST_MODELS = ToolSpec(
@@ -57,14 +65,16 @@ _FIXED = (ASK_AGENT, DELEGATE_TASK, SEND_RESPONSE, LIST_TEAM, DESTROY_AGENT, INT
 SPECS = {spec.name: spec for spec in _FIXED}
 """All but spawn_agent, which says what can be granted."""
 
-_OWN = {
+_DESCRIBED = {
     "description": text("One line, for the other agents"),
-    "system_prompt": _TEXT,
-    "provider": text("As list_models says"),
-    "model_id": _TEXT,
-    "base_url": text('Of a local server (ollama, llama_cpp), else ""'),
+    "system_prompt": text("Its role, and rules for all its tasks"),
 }
-"""What a worker that no file describes is described by."""
+"""Required of a worker that no file describes."""
+_MODEL = {
+    "provider": text("From list_models"),
+    "model_id": _TEXT,
+    "base_url": text("For a local server"),
+}
 
 
 @lru_cache(64)
@@ -72,23 +82,31 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
     """Returns the spec of spawn_agent, which names the tools and skills that this orchestrator can grant.
 
     `kinds` are types whose prompt, tools and model a file has; with one of them the rest may be left out.
+    `skills` is an argument in any case, but a model is told of it only where there are some.
     """
-    granting = f"Available built-in tools to grant: {', '.join(tools)}."
+    granting = (
+        f"Available built-in tools to grant: {', '.join(tools)}."
+        if tools
+        else "No built-in tools available to grant."
+    )
     skilled = (
         f"Available skills to grant: {', '.join(skills)}." if skills else "No skills available to grant."
     )
+    named = {"skills": texts("Names")}
     return ToolSpec(
         SPAWN,
-        "Create a worker, to be addressed by its type, name or id; type and name must be new in the team. "
-        f"{granting if tools else 'No built-in tools available to grant.'} "
-        f"Tools of sidecars, MCP servers and files that you hold can be granted too. {skilled}{kinds}",
+        "Create a worker for independent work if no existing agent fits. It does not see your history. Its "
+        f"type and name must be new in the team. Without a model it uses yours. {granting} You can also "
+        f"grant other tools that you hold; grant only what it needs. {skilled}{kinds}",
         arguments(
-            {"type": text("Its role"), "name": _TEXT, **({} if kinds else _OWN)},
+            {"type": text("Its role, one word"), "name": _TEXT, **({} if kinds else _DESCRIBED)},
             {
-                **(_OWN if kinds else {}),
-                "tools": texts('Names, e.g. ["read", "bash"]; unknown ones are ignored, and listed'),
-                "skills": texts("Names"),
+                **(_DESCRIBED if kinds else {}),
+                **_MODEL,
+                "tools": texts("Names"),
+                **(named if skills else {}),
                 "budget": _BUDGET,
             },
+            {} if skills else named,
         ),
     )

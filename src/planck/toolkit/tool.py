@@ -177,9 +177,14 @@ class Tool:
     stranger = _alias("find_unknown_address")
     plans = _alias("has_preview")
 
+    @property
+    def shown_parameters(self) -> dict[str, Any]:
+        """The schema that a model is shown; the executor validates against `parameters`."""
+        return self.parameters.shown if type(self.parameters) is OwnSchema else self.parameters
+
     def to_ai_tool(self) -> ToolSpec:
-        """The spec without the functions."""
-        return ToolSpec(self.name, self.description, self.parameters)
+        """What a model is shown: the spec without the functions."""
+        return ToolSpec(self.name, self.description, self.shown_parameters)
 
     def _plan(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return describe_plan(self.name, args, f"Would call {self.name} with {codec.encode_str(args)}.")

@@ -96,7 +96,7 @@ class ToolSet:
 
 def _share(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
     """Returns one tuple for all agents of a process that are shown the same: its bytes are made once."""
-    key = tuple((tool.name, tool.description, id(tool.parameters)) for tool in tools)
+    key = tuple((tool.name, tool.description, id(tool.shown_parameters)) for tool in tools)
     specs = _SHARED.get(key)
     if specs is None:
         if len(_SHARED) >= _MOST_SHARED:

@@ -17,6 +17,7 @@ _MAX_DIGITS = 19
 """What 64 bits hold; longer integers can't be stored or sent on by most programs."""
 _MAX_ERRORS = 5
 _CORRECT = "correct this and call it again"
+_MAX_MESSAGE = 500
 
 
 def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
@@ -166,7 +167,9 @@ def _compile(tool: Tool) -> Any:
 def _explain(problem: Any, tool: Tool) -> tuple[str, str, dict[str, Any]]:
     """Returns what is wrong, the way out if there is a narrow one, and both for programs."""
     path = "/".join(str(step) for step in problem.instance_path)
-    message = problem.message[:500]
+    message = problem.message
+    if len(message) > _MAX_MESSAGE:  # the value comes first, the bound that it breaks last
+        message = f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 2 :]}"
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:

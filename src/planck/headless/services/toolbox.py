@@ -42,7 +42,8 @@ class ToolRow(msgspec.Struct, frozen=True):
     trusted: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        spec = msgspec.to_builtins(self.tool.to_ai_tool())
+        tool = self.tool
+        spec = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         more = {"source": self.source, "effect": str(self.tool.effect), "trusted": self.trusted}
         command = {"command": self.tool.command} if isinstance(self.tool, ExternalTool) else {}
         return {**spec, **more, **command}

@@ -18,12 +18,12 @@ MAX_TIMEOUT_MS = 600_000
 _PROGRESS_EVERY = 0.1
 _PROGRESS_BYTES = 2_000
 _PARAMETERS = schema.arguments(
-    {"command": schema.text("The bash command line", minLength=1)},
+    {"command": {"type": "string", "minLength": 1}},
     {
-        "cwd": schema.text("Folder to run in; default where you start"),
-        "timeout": schema.integer(f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS),
-        "background": schema.flag("Start it and return at once with a handle"),
-        "escalate": schema.text("Why it needs more than the sandbox gives: the user is asked"),
+        "cwd": schema.text("Folder; default: where you start"),
+        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_MS},
+        "background": {"type": "boolean"},
+        "escalate": schema.text("Why it needs more permissions than the mode gives"),
     },
 )
 _KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"

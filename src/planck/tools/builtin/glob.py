@@ -9,7 +9,7 @@ from planck.workspace.paths.beneath import escape
 
 MAX_FILES = 1_000
 _PARAMETERS = schema.arguments(
-    {"pattern": {"type": "string", "minLength": 1}}, {"path": schema.text("Folder, default the workspace")}
+    {"pattern": {"type": "string", "minLength": 1}}, {"path": schema.text("Folder; default: the workspace")}
 )
 
 

@@ -13,10 +13,10 @@ MAX_LINES = 1_000
 _PARAMETERS = schema.arguments(
     {"pattern": {"type": "string", "minLength": 1}},
     {
-        "path": schema.text("File or folder, default the workspace"),
+        "path": schema.text("File or folder; default: the workspace"),
         "glob": {"type": "string", "minLength": 1},
         "ignore_case": {"type": "boolean"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
+        "limit": schema.integer(f"Default {LINES}, at most {MAX_LINES}", minimum=1, maximum=MAX_LINES),
     },
 )
 
@@ -50,7 +50,7 @@ def grep_tool(shared: Shared) -> Tool:
 
     return Tool(
         "grep",
-        prose("grep", lines=LINES, maximum=MAX_LINES, line=MAX_SHOWN_LINE),
+        prose("grep", line=MAX_SHOWN_LINE),
         _PARAMETERS,
         execute,
         effect=Effect.NONE,

@@ -9,7 +9,7 @@ from planck.tools.builtin.files import Shared, prose
 from planck.workspace.paths.beneath import escape
 
 MAX_ENTRIES = 500
-_PARAMETERS = schema.arguments(optional={"path": schema.text("Default the workspace")})
+_PARAMETERS = schema.arguments(optional={"path": schema.text("Default: the workspace")})
 
 
 def list_dir_tool(shared: Shared) -> Tool:

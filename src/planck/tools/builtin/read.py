@@ -21,7 +21,7 @@ _PARAMETERS = schema.arguments(
     {"path": schema.text("Relative to the workspace, or output:<call id>")},
     {
         "offset": schema.integer("First line, from 1", minimum=0),
-        "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),
+        "limit": schema.integer("Number of lines", minimum=1),
     },
 )
 

@@ -14,7 +14,7 @@ MAX_BYTES = 8_000_000
 TIMEOUT = 60.0
 _SHOWN = DEFAULT_MAX - 1_000
 """Of the text, beside what we say of it."""
-_PARAMETERS = schema.arguments({"url": {"type": "string"}}, optional={"max_bytes": {"type": "integer"}})
+_PARAMETERS = schema.arguments({"url": {"type": "string"}}, unshown={"max_bytes": {"type": "integer"}})
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml")
 
 

@@ -98,6 +98,16 @@ def name_installed() -> str:
     return str(Containment.BUBBLEWRAP if system_program("bwrap") else Containment.LANDLOCK)
 
 
+def list_confinable() -> frozenset[Mode]:
+    """Returns the modes in which commands can be confined here, as far as `name_installed` knows."""
+    match name_installed():
+        case Containment.BUBBLEWRAP:
+            return frozenset(Mode)
+        case Containment.LANDLOCK:  # it runs only what writes nothing
+            return frozenset(Mode) - {Mode.WORKSPACE}
+    return frozenset()
+
+
 @cache
 def find() -> Backend:
     """The best backend that really confines, tried once per process (about 20 ms)."""
