@@ -1,12 +1,13 @@
-"""Lists every text that a person or a model reads: `python -m scripts.list_strings [PART OF A PATH]`.
+"""Lists every text that a person or a model reads.
 
-One text a line, `path:line: text`, without docstrings; in a text that is filled in, `{}` is where. Compare two versions:
-run it in both checkouts and diff the files. `tests/test_words.py` reads the same list.
+`python -m scripts.list_strings [--root DIR] [PART OF A PATH]` prints one text per line, as `path:line: text`,
+without docstrings; `{}` marks a place that is filled in. To compare two versions, pass the root of each
+checkout and diff the output. `tests/test_words.py` reads the same list.
 """
 
+import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 MARKDOWN = ("README.md", "CHANGELOG.md", "AGENTS.md", "docs/guides/*.md", "src/**/*.md")
 # What has blanks and is written for a program.
-_SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WITH|BEGIN|COMMIT|LISTEN|SET|LOCK|AND|WHERE)\b")
+_SQL = re.compile(
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WITH|BEGIN|COMMIT|LISTEN|SET|LOCK|AND|WHERE)\b"
+)
 _WORDS = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}")
 _PAGE = re.compile(r"""^\s*(?:'[^']+'|\w+):\s*(['"`])(.*)\1,?$""")
 
@@ -28,19 +31,19 @@ class Text(NamedTuple):
         return f"{self.path}:{self.line}: {self.text!r}"
 
 
-def list_texts() -> Iterator[Text]:
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        yield from _list_source(path)
-    for path in sorted((ROOT / "page" / "i18n").glob("*.js")):
+def list_texts(root: Path = ROOT) -> Iterator[Text]:
+    for path in sorted((root / "src").rglob("*.py")):
+        yield from _list_source(path, path.relative_to(root).as_posix())
+    for path in sorted((root / "page" / "i18n").glob("*.js")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if found := _PAGE.match(line):
-                yield Text(_name(path), number, found[2])
+                yield Text(path.relative_to(root).as_posix(), number, found[2])
     for pattern in MARKDOWN:
-        for path in sorted(ROOT.glob(pattern)):
-            yield from _list_markdown(path)
+        for path in sorted(root.glob(pattern)):
+            yield from _list_markdown(path, path.relative_to(root).as_posix())
 
 
-def _list_source(path: Path) -> Iterator[Text]:
+def _list_source(path: Path, name: str) -> Iterator[Text]:
     tree = ast.parse(path.read_text())
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -50,35 +53,32 @@ def _list_source(path: Path) -> Iterator[Text]:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
-            text = "".join(
-                part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
-            )
+            text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
         else:
             continue
         if _WORDS.search(text) and " " in text and not _SQL.match(text):
-            yield Text(_name(path), node.lineno, text)
+            yield Text(name, node.lineno, text)
 
 
-def _list_markdown(path: Path) -> Iterator[Text]:
+def _list_markdown(path: Path, name: str) -> Iterator[Text]:
     """The lines outside code blocks: what a block shows is made by a program, or is one."""
     inside = False
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if line.lstrip().startswith("```"):
             inside = not inside
         elif not inside and _WORDS.search(line):
-            yield Text(_name(path), number, line)
-
-
-def _name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+            yield Text(name, number, line)
 
 
 def main() -> None:
-    part = sys.argv[1] if len(sys.argv) > 1 else ""
-    for text in list_texts():
-        if part in text.path:
+    parser = argparse.ArgumentParser(description="List every text that a person or a model reads.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="The checkout to read")
+    parser.add_argument("part", nargs="?", default="", help="Only paths that contain this")
+    options = parser.parse_args()
+    for text in list_texts(options.root):
+        if options.part in text.path:
             print(text)
 
 

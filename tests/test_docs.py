@@ -122,7 +122,11 @@ def test_the_install_commands_of_the_readme_work(tmp_path: Path, monkeypatch: py
     checkout, env = tmp_path / "checkout", tmp_path / "env"
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
-    for name, value in (("HOME", tmp_path), ("TMPDIR", tmp_path), ("PATH", f"{env}/bin:{os.environ['PATH']}")):
+    for name, value in (
+        ("HOME", tmp_path),
+        ("TMPDIR", tmp_path),
+        ("PATH", f"{env}/bin:{os.environ['PATH']}"),
+    ):
         monkeypatch.setenv(name, str(value))
     for command in (
         ["git", "clone", "-q", str(ROOT), str(checkout)],

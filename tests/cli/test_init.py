@@ -64,7 +64,9 @@ async def test_files_of_other_agents_are_told_with_what_is_taken_and_why_not(tmp
     } == taken
     assert "no front matter" in rows[(".claude/agents/README.md", "agent")]["why"]
     assert "trust" in rows[(".mcp.json", "1 MCP server: time")]["why"]
-    assert "Setup is not supported, so its hooks do not run" in rows[(".claude/settings.json", "1 hook")]["why"]
+    assert (
+        "Setup is not supported, so its hooks do not run" in rows[(".claude/settings.json", "1 hook")]["why"]
+    )
     assert all(row["why"] for row in rows.values())
     assert {path for path, _ in rows} >= {".codex/config.toml", ".cursorrules", ".claude/settings.json"}
 

@@ -90,7 +90,9 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     lines = lines if type(lines) is int and _MARKER in output else 0
     summary = value.get("summary") if find_row(call.name).shown == "count" else ""
     summary = summary if isinstance(summary, str) else ""
-    return Finished(call, Ok(value), output, code, images, duration_ms, lines, summary=summary, spilled=spilled)
+    return Finished(
+        call, Ok(value), output, code, images, duration_ms, lines, summary=summary, spilled=spilled
+    )
 
 
 def broken(name: str, problem: BaseException) -> Err:

@@ -355,7 +355,9 @@ def _say_why(denied: dict[str, Any]) -> str:
         return f" by you: {words}" if words else " by you"
     if by:
         return f": {reason}"
-    cause, _, remedy = reason.removeprefix(f"{denied['tool']!r} is not permitted: ").partition(_EARLIER_ADVICE)
+    cause, _, remedy = reason.removeprefix(f"{denied['tool']!r} is not permitted: ").partition(
+        _EARLIER_ADVICE
+    )
     if cause.startswith(_EARLIER_NO):
         return f" by you{cause.removeprefix(_EARLIER_NO)}"
     return f": {cause}; {remedy}" if remedy else f": {cause}"
