@@ -58,7 +58,12 @@ AGENTS: dict[str, str] = {
     "no-words.md": _agent("color: red"),
     "huge.md": _agent("name: huge", "description: d", body="x" * (10 << 20)),
 }
-NO_AGENTS = {"README.md": "no front matter", "empty.md": "no front matter", "no-words.md": "neither", "huge.md": "KiB"}
+NO_AGENTS = {
+    "README.md": "no front matter",
+    "empty.md": "no front matter",
+    "no-words.md": "neither",
+    "huge.md": "KiB",
+}
 
 COMMANDS: dict[str, str] = {
     "plain.md": "Fix the tests.",
