@@ -110,7 +110,7 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
     found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
     sessions = found[: options.limit]
     if not sessions and not options.json:
-        print('No sessions in this workspace. Run "planck sessions list --all" for all workspaces.')
+        print('No sessions here. Run "planck sessions list --all" for all workspaces.')
     elif options.action == "list":
         _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
     else:

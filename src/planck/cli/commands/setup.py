@@ -91,7 +91,8 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
 async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
     found = await setup.find_local()
     if not found:
-        print(f"No server answers at {' or '.join(setup.local_addresses)}. Start one, or choose another.\n")
+        places = " or ".join(setup.local_addresses) or "any address"
+        print(f"No server answers at {places}. Start one, or choose another.\n")
         return await _ask(setup)
     chosen = _choose("Which model?", [model.label for model in found])
     return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)
