@@ -237,7 +237,7 @@ async def test_a_turn_that_fails_is_an_error_with_its_kind_and_one_that_is_cappe
 ) -> None:
     def answer(asked: Asked) -> Reply:
         return (
-            chat.error(401, "no key") if "secret" in json.dumps(asked.json) else chat.calls(("list_dir", {}))
+            chat.error(401, "no key") if "without a key" in json.dumps(asked.json) else chat.calls(("list_dir", {}))
         )
 
     async with WireServer(answer) as server:
@@ -246,7 +246,7 @@ async def test_a_turn_that_fails_is_an_error_with_its_kind_and_one_that_is_cappe
             session = (await editor.agent.new_session(cwd=str(bench.work))).session_id
             assert await editor.say(session, "list") == "max_turn_requests"
             with pytest.raises(acp.RequestError) as failed:
-                await editor.say(session, "the secret")
+                await editor.say(session, "without a key")
             assert failed.value.code == -32000
             assert (failed.value.data or {})["kind"] == "not_authenticated"
             with pytest.raises(acp.RequestError) as refused:

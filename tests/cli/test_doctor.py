@@ -37,7 +37,7 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
     told = " ".join(check["detail"] for check in found["checks"] if check["state"] == "warning")
     for words in ("Did you mean 'Stop'?", "Did you mean 'default_team'?", "TOOL.json", "SKILL.md"):
         assert words in told
-    assert "'bash' is a built-in tool" in told  # T6
+    assert "'bash' is the name of a built-in tool; use another name" in told  # T6
 
 
 async def test_a_broken_configuration_is_an_error_and_no_crash(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ async def test_an_answer_is_asked_for_once_more_where_it_does_not_fit_the_schema
     assert json.loads((bench.work / "answer.json").read_text()) == {"name": "a", "size": 5}
     first, second = server.asked
     assert '"additionalProperties":false' in system_of(first)
-    assert "no JSON" in second.json["messages"][-1]["content"]
+    assert "The answer is not valid JSON: " in second.json["messages"][-1]["content"]
 
 
 async def test_an_answer_that_never_fits_is_a_failure_with_a_kind_of_its_own(tmp_path: Path) -> None:

@@ -443,7 +443,7 @@ async def test_a_file_of_any_shape_is_listed_and_its_servers_are_named_before_it
     }
     (bench.work / ".mcp.json").write_text(json.dumps(servers))
     untrusted = await bench.run("mcp", "list")
-    assert "(MCP servers my server, off, far, list, mcp)" in untrusted.err
+    assert "(MCP servers: my server, off, far, list, mcp)" in untrusted.err
     listed = await bench.run("mcp", "list", "--json", "--trust")
     rows = {row["name"]: row for row in json.loads(listed.out)["servers"]}
     assert {name: (row["how"], row["disabled"], row["env"]) for name, row in rows.items()} == {

@@ -93,7 +93,10 @@ async def test_trust_is_given_for_what_was_listed_and_taken_back(tmp_path: Path)
 async def test_explain_says_that_an_address_of_nobody_s_is_asked_about(tmp_path: Path) -> None:
     made = bench(tmp_path)
     for address, decision in (
-        ("http://h.example:1", "ask: the address is none"),
+        (
+            "http://h.example:1",
+            "ask: 'http://h.example:1' is not in the `providers` of the configuration, and no local server",
+        ),
         ("http://LOCALHOST:9", "allow: "),
     ):
         args = json.dumps({"provider": "ollama", "model_id": "m", "base_url": address})

@@ -262,13 +262,13 @@ async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_pat
     user = tmp_path / "user"
     user.mkdir()
     for folder, why in [
-        ("/", "it holds"),
-        (str(tmp_path), "it holds"),
-        (str(user), "it holds"),
-        (str(bench.home), "it holds"),
-        ("nowhere", "is no directory"),
-        (str(tmp_path / "file"), "is no directory"),
-        ("", "is no directory"),
+        ("/", "it contains"),
+        (str(tmp_path), "it contains"),
+        (str(user), "it contains"),
+        (str(bench.home), "it contains"),
+        ("nowhere", "is not a folder"),
+        (str(tmp_path / "file"), "is not a folder"),
+        ("", "is not a folder"),
     ]:
         with pytest.raises(PlanckError, match=why):
             Planck(bench.home, bench.work, environ={"HOME": str(user)}, add_dirs=[folder])

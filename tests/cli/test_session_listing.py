@@ -209,7 +209,7 @@ def test_show_tells_who_said_what_and_each_call_in_a_line(place: Place, command:
     assert code == 0
     assert re.search(r"\nyou → orchestrator  #\d+ .*\n  Mend it\n  please\n", out)
     assert re.search(r"\norchestrator  #\d+ .*\n  · list_dir \.: ok \(.*\)\n  xxx", out)
-    assert "… (3000 more characters)" in out
+    assert "… (3,000 more characters)" in out
     code, out, _ = command("show", "calm-fox", "--cost")
     assert [line.split()[0] for line in out.splitlines()] == ["agent", "orchestrator", "total"]
     assert out.splitlines()[1].split()[1:3] == ["double/m", "2"]
@@ -395,6 +395,7 @@ def printed_hints() -> list[str]:
     for path in SOURCE.rglob("*.py"):
         for text in printed_texts(ast.parse(path.read_text())):
             found |= set(re.findall(r"`(planck [^`]+)`", text))
+            found |= set(re.findall(r"\"(planck [^\"]+)\"", text))
             found |= set(re.findall(r"(?:: |^  )(planck (?:\"[^\"]*\"|[^;,)`\n\"])+)", text, re.MULTILINE))
     named = {"planck COMMAND --help", "planck calm-fox", "planck auth", "planck -p PROMPT"}  # not to be run
     return sorted(hint.strip() for hint in found - named if "[" not in hint)
@@ -402,7 +403,7 @@ def printed_hints() -> list[str]:
 
 def test_every_hint_that_is_printed_can_be_run_as_it_is() -> None:
     hints = printed_hints()
-    assert len(hints) > 40
+    assert len(hints) > 70
     for hint in hints:
         try:
             _read_hint(hint)
@@ -414,7 +415,7 @@ def _read_hint(hint: str) -> None:
     _, *args = shlex.split(hint)
     name = args[0] if args[0] in COMMANDS else "chat"
     rest = args[1:] if args[0] in COMMANDS else args
-    stand_in = {"sessions": "show", "auth": "login"}.get(name, "")
+    stand_in = {"sessions": "show", "auth": "login", "teams": "show"}.get(name, "")
     if rest == ["--help"] or args == ["--help"]:
         return
     parser = Parser(prog=name)

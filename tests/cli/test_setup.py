@@ -57,7 +57,7 @@ async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path
     async with WireServer(play(OpenAIChat(), lambda asked: Fault("auth"))) as server:
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "hi")
-        hint = done.err.split("`")[1]
+        hint = done.err.split('"')[1]
         assert hint == "planck auth login local"
     assert (await bench.run(*hint.split()[1:], stdin=b"sk-another-key")).code == 0
 
@@ -151,10 +151,10 @@ async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -
     ("key", "value", "said"),
     [
         ("defualt_model", "x", "Did you mean 'default_model'?"),
-        ("permissions.mode", "yolo", "one of ask, full, plan, read-only, workspace"),
-        ("limits.setps", "1", "unknown key 'limits.setps'"),
+        ("permissions.mode", "yolo", "Allowed: ask, full, plan, read-only, workspace."),
+        ("limits.setps", "1", "Unknown configuration key 'limits.setps'."),
         ("limits.steps", "many", "`limits.steps`"),
-        ("default_model.x", "1", "is no map"),
+        ("default_model.x", "1", "is not a map. Set 'default_model' as a whole."),
     ],
 )
 async def test_a_wrong_value_is_told_and_changes_nothing(

@@ -82,4 +82,4 @@ async def test_the_table_of_costs_has_each_agent_s_model_budget_and_rest(tmp_pat
     assert first.split()[-4:] == ["0.30", "run", "$2.00", "$1.10"]
     assert second.startswith("└ bob  dear")
     assert second.split()[-4:] == ["0.10", "lent", "$0.60", "$0.50"]
-    assert total.split()[0:2] == ["all", "4"]
+    assert total.split()[0:2] == ["total", "4"]

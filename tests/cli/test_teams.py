@@ -44,7 +44,7 @@ async def test_a_new_team_says_what_is_wrong_with_its_model_or_its_name(tmp_path
     unknown = await bench.run("teams", "new", "crew", "-m", "nobody/x")
     assert (unknown.code, "Unknown provider: nobody." in unknown.err) == (2, True)
     outside = await bench.run("teams", "new", "../crew", "-m", "local/m")
-    assert (outside.code, "is not an alias" in outside.err) == (2, True)
+    assert (outside.code, "is not a team alias." in outside.err) == (2, True)
     assert list(bench.work.iterdir()) == []
 
 

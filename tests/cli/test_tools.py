@@ -43,7 +43,7 @@ async def test_list_names_what_could_not_be_loaded(bench: Bench) -> None:
     done = await bench.run("tools", "list")
     assert done.code == 0
     assert f"planck: Not loaded: invalid JSON in {bad}" in done.err
-    assert "'bash' is a built-in tool" in done.err
+    assert "'bash' is the name of a built-in tool; use another name" in done.err
     listing = json.loads((await bench.run("tools", "list", "--json")).out)
     assert {problem["kind"] for problem in listing["problems"]} == {"invalid_args", "not_unique"}
     assert [tool["name"] for tool in listing["tools"]].count("bash") == 1

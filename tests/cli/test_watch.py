@@ -26,7 +26,7 @@ async def test_calls_and_questions_are_told_and_the_answer_alone_is_printed(tmp_
         lines = [line.strip() for line in watched.err.splitlines()]
         assert (watched.code, watched.out) == (0, "it is done\n"), watched.err
         assert lines[:1] == ["● write note"]
-        assert lines[1].startswith("asks for write: ")
+        assert lines[1].startswith("asks to use write: ")
         assert f"Answer with: planck answer {session.id}" in lines
         assert any(line.startswith("✓ write note  +1 -0") for line in lines)
         assert "it is done" not in watched.err

@@ -154,7 +154,7 @@ HOOKS: list[tuple[dict[str, Any], int, str]] = [
         0,
         "not supported",
     ),
-    ({"PreToolUse": [{"matcher": "(", "hooks": [_hook()]}]}, 1, "means every tool"),
+    ({"PreToolUse": [{"matcher": "(", "hooks": [_hook()]}]}, 1, "matches every tool"),
 ]
 
 

@@ -31,7 +31,7 @@ def test_a_text_stands_below_the_message_between_lines_that_it_cannot_forge(fold
     mark = head.split()[2].rstrip(",")
     assert (head, body) == (f"[file src/a.py {mark}, attached by the user]", "x = 1")
     assert (tail, end) == ("", f"[end of file {mark}]")
-    assert made.notes == ("with src/a.py, 6 characters",)
+    assert made.notes == ("attached src/a.py (6 characters)",)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_project_s_own_command_reads_nothing_outside_of_it(folder: Path) -> No
     made = attach(f"@../secret @{folder}/secret @link @a.py", folder / "src", within=folder / "src")
     assert "the key" not in made.text
     assert "x = 1" in made.text
-    assert len([note for note in made.notes if "is not read" in note]) == 3
+    assert len([note for note in made.notes if note.endswith("and was not read")]) == 3
 
 
 def test_a_folder_is_its_names_and_many_files_are_refused(folder: Path) -> None:

@@ -183,7 +183,7 @@ def test_tools_are_named_or_matched_by_pattern() -> None:
         ({"tool": "bash", "command": "make x=~", "decision": "allow"}, "not the beginning of one plain"),
         ({"tool": "write", "command": "x", "decision": "allow"}, "only bash"),
         ({"tool": "bash", "decision": "maybe"}, "decision"),
-        ({"tool": "bash", "decision": "deny", "unconfined": True}, "only `allow`"),
+        ({"tool": "bash", "decision": "deny", "unconfined": True}, "need the decision `allow`. Remove them."),
         ({"tool": "bash", "decision": "deny", "typo": 1}, "typo"),
         ({"decision": "deny"}, "tool"),
         ({"tool": "mcp__*", "decision": "deny", "match": ["bash"]}, "does not match"),

@@ -108,7 +108,7 @@ async def test_a_member_with_roots_writes_there_alone_and_so_does_whom_it_starts
         *("own", "src", "src/b", "src/deep", "src/deep/a")
     ]
     said = [message["content"] for message in brains.last("dora") if message["role"] == "tool"]
-    assert "may be read but not written" in said[2]
+    assert "can be read but not written" in said[2]
     assert "can be read" in said[4]
     assert "[sandbox: only src can be written here" in said[4]
     assert all("- You may write only under `src`." in system for system in brains.systems)
@@ -130,7 +130,7 @@ async def test_nobody_is_asked_about_a_file_that_a_member_may_never_write(tmp_pa
             await session.run("go")
     said = [message["content"] for message in brains.last("orchestrator") if message["role"] == "tool"]
     assert person.asked == []
-    assert all("may be read but not written" in text for text in said)
+    assert all("can be read but not written" in text for text in said)
 
 
 @pytest.mark.parametrize("root", ["none", "file", "link", "..", "/etc", "sub/.git", "a/../../x", "nul\0"])
@@ -144,7 +144,7 @@ async def test_a_root_that_is_no_folder_of_the_workspace_is_no_bound(tmp_path: P
         (problem,) = await planck.check_team(team)
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=team, stored=False)
-    assert problem.startswith(f"orchestrator: the root {root!r} is ")
+    assert problem.startswith(f"orchestrator: root {root!r} ")
     assert refused.value.err.kind == "invalid_args"
     assert problem in refused.value.err.message
 

@@ -117,7 +117,7 @@ def root_of_a_member_by_another_spelling(top: Path) -> Place:
     """Where a path leads is seen again when the file is opened: nobody is asked, and nothing is written."""
     work = make(top / "work", "lib")
     place = msgspec.structs.replace(root_of_a_member(top), roots=("src", "lib"), named="\\x73rc/x")
-    return msgspec.structs.replace(place, workspace=work, told="may be read but not written")
+    return msgspec.structs.replace(place, workspace=work, told="can be read but not written")
 
 
 def hooks_path_that_is_a_link(top: Path) -> Place:

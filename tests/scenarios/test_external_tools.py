@@ -47,7 +47,7 @@ async def test_the_users_tool_runs_with_the_models_values_as_data(tmp_path: Path
 async def test_an_untrusted_projects_tool_is_unknown_to_the_run_and_one_line_says_so(tmp_path: Path) -> None:
     done, _, _ = await outcome(tmp_path, "theirs", {"x": "v"}, "--permission-mode", "full")
     assert end(done)["error"]["kind"] == "unknown_tool"
-    assert "this folder is not trusted" in done.err
+    assert "This folder is not trusted" in done.err
     assert "tool theirs (.planck/tools/theirs/TOOL.json)" in done.err
 
 

@@ -108,7 +108,7 @@ async def test_opened_untrusted_nothing_is_started_sent_or_written(tmp_path: Pat
     ports = set(re.findall(r"connect\(.*sin6?_port=htons\((\d+)\)", calls))
     assert ports == {server.url.rsplit(":", 1)[1].split("/")[0]}
     (line,) = [line for line in done.err.splitlines() if "not trusted" in line]
-    for what in ("hooks", "tool theirs ", "the sidecar", "MCP servers evil", "tool theirs2"):
+    for what in ("hooks", "tool theirs ", "sidecar (", "MCP servers: evil", "tool theirs2"):
         assert what in line
 
 

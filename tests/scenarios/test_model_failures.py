@@ -50,7 +50,12 @@ async def test_a_model_that_goes_in_circles_is_told_and_stopped(tmp_path: Path) 
         done = await bench.run("run", "go", "--max-steps", "5", "--output-format", "json")
     assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 5)
     answers = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "tool"]
-    assert ["[notice: read was called" in answer for answer in answers] == [False, False, True, True]
+    assert ["[notice: this call gave the same result" in answer for answer in answers] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 async def test_a_model_for_which_nothing_is_short_enough_is_asked_a_few_times(tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ async def test_a_call_right_after_a_sidecar_died_waits_for_it_to_come_back(tmp_p
         await session.run("go")
         ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
     assert [end.get("error", {}).get("kind") for end in ends] == ["peer_failed", None]
+    assert ends[0]["output"].endswith("; try once more, then continue without it")
     assert ends[1]["output"] == "alive"
 
 
@@ -144,8 +145,8 @@ async def test_nothing_of_a_folder_that_is_not_trusted_starts(tmp_path: Path) ->
         await app.peers.settle()
         assert app.peers.report() == []
         (notice,) = [notice for notice in app.notices if "not trusted" in notice]
-        assert "the sidecar" in notice
-        assert "MCP servers evil" in notice
+        assert "sidecar (" in notice
+        assert "MCP servers: evil" in notice
     assert not mark.exists()
 
 
@@ -159,7 +160,7 @@ async def test_a_trusted_mcp_json_is_used_and_a_broken_one_is_told(tmp_path: Pat
         assert [report.state for report in app.peers.report()] == ["connected"]
     (tmp_path / "work" / ".mcp.json").write_text("{")
     app, _ = planck(tmp_path, ["done"])
-    assert any(".mcp.json is left out" in notice for notice in app.notices)
+    assert any(".mcp.json is ignored: " in notice for notice in app.notices)
 
 
 async def test_p17_neither_a_server_nor_a_sidecar_sees_a_key_of_ours(tmp_path: Path) -> None:

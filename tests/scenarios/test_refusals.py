@@ -510,9 +510,10 @@ OF_TOOLS = (
     *(ErrorKind.UNKNOWN_TOOL, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.RESOURCE_MISSING, ErrorKind.NO_MATCH),
     *(ErrorKind.READ_FAILED, ErrorKind.WRITE_FAILED, ErrorKind.COMMAND_FAILED, ErrorKind.INTERNAL_ERROR),
     *(ErrorKind.EDIT_CONFLICT, ErrorKind.PROTECTED_PATH, ErrorKind.SANDBOX_UNAVAILABLE),
-    *(ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL),
 )
 """Texts of tools, which that file provokes."""
+OF_PEERS = (ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL)
+"""Both get the same step in `mcp/instances`; tests/scenarios/test_peers.py provokes it."""
 _LOG = "the log fails: the turn ends, and nothing can be recorded for a model to read"
 _SIGN_IN = "the user signs in; no agent does"
 _DOOR = "a frontend is refused before a turn begins"
@@ -573,12 +574,12 @@ def test_a_result_of_a_team_tool_says_what_waits_and_what_stays() -> None:
 
 def test_every_kind_is_provoked_or_has_a_reason() -> None:
     provoked = {ErrorKind.PERMISSION_DENIED, *(case[0] for case in CASES.values())}
-    lists = [provoked, set(OF_TOOLS), set(NO_MODEL)]
+    lists = [provoked, set(OF_TOOLS), set(OF_PEERS), set(NO_MODEL)]
     assert set().union(*lists) == set(ErrorKind)
     assert sum(map(len, lists)) == len(ErrorKind), "each kind is in one list"
     where = Path(__file__).parents[2] / TOOLS
-    text = where.read_text() if where.exists() else ""
-    assert not text or [kind for kind in OF_TOOLS if kind.name not in text and kind.value not in text] == []
+    text = where.read_text()
+    assert [kind for kind in OF_TOOLS if kind.name not in text and kind.value not in text] == []
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ async def test_a_model_that_goes_in_circles_is_told_so_and_parallel_calls_are_no
         done = await bench.run("run", "go", *FULL, "--output-format", "stream-json")
     ends = [line["data"] for line in done.lines if line["type"] == "tool_end"]
     assert [end["output"] for end in ends] == ["hi\n"] * 6
-    assert [end.get("notice", "")[:23] for end in ends] == [*[""] * 5, "[notice: bash was calle"]
+    assert [end.get("notice", "")[:23] for end in ends] == [*[""] * 5, "[notice: this call gave"]
     shown = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "tool"]
     assert shown == [*["hi\n"] * 5, f"hi\n\n{ends[-1]['notice']}"]
 

@@ -172,7 +172,7 @@ async def test_ask_tries_a_command_and_asks_for_what_the_sandbox_refuses(tmp_pat
     run = Run(tmp_path, person)
     (run.work / "seen").touch()
     await run.bash("ask", {"command": "ls"}, {"command": "false"}, {"command": "touch x && echo made"})
-    assert [end["output"] for end in run.ends] == ["seen\n", "[exit code 1]", "made\n"]
+    assert [end["output"] for end in run.ends] == ["seen\n", "[no output]\n[exit code 1]", "made\n"]
     (question,) = person.asked
     assert question.text == "touch x && echo made"
     assert "it was tried in the read-only sandbox" in question.reason

@@ -440,8 +440,11 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
     ("change", "output"),
     [
         ({"provider": "nowhere"}, "invalid_args: Unknown provider: nowhere."),
-        ({"provider": "openai", "model_id": "none"}, "not_found: Model not found.\n{"),
-        ({"model_id": ""}, "not_found: Model not found.\n{"),
+        (
+            {"provider": "openai", "model_id": "none"},
+            "not_found: Model not found. Use a provider and an id from `list_models`.",
+        ),
+        ({"model_id": ""}, "not_found: Model not found. Use a provider and an id from `list_models`."),
         ({"model_id": None}, "invalid_args: provider and model_id belong together; pass both, or neither"),
         ({"provider": None}, "invalid_args: provider and model_id belong together; pass both, or neither"),
         ({"system_prompt": None}, 'invalid_args: spawn_agent: "system_prompt" is a required property'),

@@ -12,14 +12,14 @@ first request lists run_tests: True
 granted: ['greet', 'check_complexity', 'lookup'] ignored: ['nope']
 greet: ok=True 'Hello, a.py'
 check_complexity: ok=True 'low: a.py'
-lookup: ok=False 'not_found: no such thing: a.py'
+lookup: ok=False 'not_found: no such thing: a.py\\n{"path":"a.py"}'
 run_tests: ok=True '42 passed'
 result: completed done 0
 by factory: ['greet', 'lookup']
 Eve starts in: part
 team: ['orchestrator', 'Bob', 'Eve']
 refused: invalid_args: the name 'no name' must have 1 to 64 characters: letters, digits, '_' and '-'
-closed: detached: the session 'NAME' is closed
+closed: detached: Session 'NAME' is closed. Open it again with Planck.resume('ID').
 """
 
 

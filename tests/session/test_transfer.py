@@ -243,7 +243,7 @@ async def test_a_damaged_session_is_shown_as_far_as_it_is_sound_and_can_be_forke
     _spoil(path, "UPDATE events SET bytes = replace(bytes, 'answer', 'ANSWER') WHERE seq = 16")
     here = Archive(folder, Path("/w"))
     detail = here.detail("calm-fox")
-    assert "event 16" in detail.info.problem
+    assert "Event 16 " in detail.info.problem
     assert detail.last_text == "answer 1"
     info = await here.fork("calm-fox")
     assert (info.forked_at, info.problem) == (15, "")

@@ -132,7 +132,7 @@ async def test_the_sound_prefix_is_served_and_no_more_is_written(path: Path) -> 
     assert caught.value.err.kind is ErrorKind.CORRUPT_LOG_LINE
     assert caught.value.err.details == {"seq": 21, "sound": 20}
     assert store.damage == caught.value.err
-    with pytest.raises(StoreError, match="fork"):
+    with pytest.raises(StoreError, match=r"Fork the session at event 20 to continue\."):
         await store.append([draft(41)])
     store.close()
 
@@ -388,7 +388,7 @@ async def test_a_log_from_the_future_is_read_only_and_says_so(path: Path) -> Non
     assert same(list(store.read())) == written
     assert store.damage is not None
     assert "newer" in store.damage.message
-    with pytest.raises(StoreError, match="upgrade") as caught:
+    with pytest.raises(StoreError, match="Upgrade Planck to continue") as caught:
         await store.append([draft(6)])
     assert caught.value.err.kind is ErrorKind.LOG_WRITE_FAILED
     store.close()

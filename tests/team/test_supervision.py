@@ -309,7 +309,10 @@ async def _destroyed_while_restarting() -> None:
     await asyncio.gather(*doomed)
     _check(crew, 0)
     (result,) = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]
-    assert result.output == "target_gone: bob crashed and was restarted"
+    assert result.output == (
+        "target_gone: bob crashed and was restarted; "
+        "ask another agent (`list_team` shows them), or find it out yourself"
+    )
     await crew.aclose()
 
 

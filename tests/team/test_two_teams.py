@@ -44,8 +44,8 @@ async def _across() -> None:
         await crew.start()
     await ours.run()
     ends = [fact for fact in ours.recorded("tool_end") if isinstance(fact, ToolEnd)]
-    assert [end.output.splitlines()[0] for end in ends] == ["not_found: Agent not found."] * 4
-    assert all("The team has ann; " in end.output for end in ends)
+    known = "not_found: Agent not found. The team has ann; use `list_team` to see what they do."
+    assert [end.output for end in ends] == [known] * 4
     assert theirs.team.member("bob") is not None
     assert theirs.recorded("message") == []
     for crew in (ours, theirs):

@@ -315,7 +315,7 @@ async def test_a_file_is_not_listed_or_entered_as_a_folder(room: Room) -> None:
     ):
         result = await room.call(name, args)
         assert kind(result) == "read_failed", name
-        assert "'sub/a.txt' is no folder" in result.output, name
+        assert "'sub/a.txt' is not a folder" in result.output, name
     for path in ("sub/a.txt/b", "sub/a.txt/b/c"):
         assert kind(await room.call("read", {"path": path})) == "not_found", path
 

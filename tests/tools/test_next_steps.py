@@ -210,7 +210,7 @@ async def test_a_wrong_path_is_mended_by_the_name_that_is_suggested(room: Room, 
 async def test_a_mistyped_tool_and_a_mistyped_argument_are_mended_by_their_suggestions(room: Room) -> None:
     for name, args in (("reed", {"path": "a.py"}), ("read", {"path": "a.py", "limitt": 1})):
         refused = await room.call(name, args)
-        meant = re.search(r"did you mean '([^']+)'", refused.output)
+        meant = re.search(r"\. Did you mean '([^']+)'\?", refused.output)
         assert meant, refused.output
         tool = meant[1] if name == "reed" else name
         await _succeed(room.call(tool, {"path": "a.py"} if name == "reed" else {"path": "a.py", meant[1]: 1}))

@@ -62,7 +62,11 @@ class Instances:
             asyncio.get_running_loop().time() - begun
         )  # whole seconds: a call is told what it asked for
         left = max(timeout - waited, 0.001)
-        return await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
+        outcome = await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
+        if isinstance(outcome, Err) and outcome.kind in (ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL):
+            step = f"{outcome.message.rstrip('.')}; try once more, then continue without it"
+            return Err(outcome.kind, step, outcome.details)
+        return outcome
 
     async def find(self, confinement: Confinement | None) -> Peer | Err:
         """Returns the instance for a call with these rights; waits for the start of one in the sandbox."""

@@ -304,7 +304,7 @@ class AgentGate:
 
     async def deny(self, call: Call, by: DeniedBy, why: str, *, words: str = "", **answered: Any) -> Err:
         """Records a denial and returns what the model reads; `words`: what the user said with a no."""
-        from planck.permissions.denial import find_next_step  # most calls are allowed
+        from planck.permissions.question import find_next_step  # most calls are allowed
 
         await self._record(call.ctx, call.tool, why, allow=False, by=by, words=words, **answered)
         step = find_next_step(by, call.tool, call.args, self.delegator or "the user", words)

@@ -1,4 +1,4 @@
-"""The question to the user about a call or a server's tools: its texts, and what others may see of it."""
+"""The question to the user about a call or a server's tools, what others may see of it, and a denial's next step."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
 from planck.records.diffs import cut_middle
+from planck.records.events import DeniedBy
 from planck.records.ports import Keys, KnownKeys
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
@@ -128,3 +129,28 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
         return "runs outside the sandbox: it may change any of your files and use the network"
     network = "with" if rights.network else "without"
     return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
+
+
+_NO_DETOUR = "Do not try to do the same another way."
+
+
+def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str, words: str) -> str:
+    """`asker` gave the agent its work; `words` are what the user said with a no."""
+    match by:
+        case "user" if words:
+            return "Do what they say."
+        case "user":
+            return f"{_NO_DETOUR} Do the rest, or end your turn by asking {asker} what to do instead."
+        case "nobody":
+            return f"{_NO_DETOUR} Do the rest, and list this call in your final text as still to do."
+        case "mode" if args.get("escalate"):
+            return "Call it without `escalate` if it only reads."
+        case "mode" if tool.effect is Effect.FILES:
+            return "Describe the change in your answer instead."
+        case "hook":
+            return "Do what it says, or leave the call out."
+        case "grant":
+            return f"Ask {asker} to have it done, or report it as not done."
+        case "address":
+            return "Use a model from `list_models`."
+    return "Leave it out, and say so at the end."

@@ -60,8 +60,8 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 INTERRUPTED = Err(
     ErrorKind.INTERRUPTED,
-    "this call was stopped before it ended, and its outcome is unknown; "
-    "check what it did before you run it again",
+    "this call was stopped before it ended; its outcome is unknown and it was not run again. "
+    "Check what it did before you repeat it.",
 )
 
 

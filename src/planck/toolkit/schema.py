@@ -11,8 +11,10 @@ _BOUNDS = frozenset({"minLength", "minimum", "maximum", "maxItems"})
 class OwnSchema(dict[str, Any]):
     """Written with the functions below: a test has checked it, so no start of Planck does."""
 
-    shown: Schema
-    """What a model is shown of it: no bounds, and no arguments that few calls need. Validation checks all."""
+    def __init__(self, schema: Schema, unshown: Collection[str]) -> None:
+        super().__init__(schema)
+        self.shown = _show(schema, unshown)
+        """What a model is shown of it: no bounds, and not the `unshown` arguments. Validation checks all."""
 
 
 def arguments(
@@ -24,11 +26,10 @@ def arguments(
 
     `unshown` arguments are optional and are validated, but a model is not told of them.
     """
-    schema = OwnSchema(type="object", properties={**required, **optional, **unshown})
+    schema: Schema = {"type": "object", "properties": {**required, **optional, **unshown}}
     if required:
         schema["required"] = list(required)
-    schema.shown = _show(schema, unshown)
-    return schema
+    return OwnSchema(schema, unshown)
 
 
 def _show(schema: Mapping[str, Any], unshown: Collection[str] = ()) -> Schema:

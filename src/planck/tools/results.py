@@ -10,7 +10,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.events import ErrorData, ToolEnd
 from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok, name_exception
-from planck.records.tools import find_row
+from planck.records.tools import TOOLS, find_row
 from planck.toolkit.tool import Outcome, outcome_of
 from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
 
@@ -77,7 +77,9 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     if isinstance(outcome, Err):
         outcome = _storable(outcome)
         spilled = outcome.details.get(_SPILLED) is True
-        return Finished(call, outcome, _error_text(outcome), None, (), duration_ms, spilled=spilled)
+        return Finished(
+            call, outcome, _error_text(outcome, call.name), None, (), duration_ms, spilled=spilled
+        )
     value = outcome.value
     images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
     # Not every vendor takes an empty result.
@@ -146,15 +148,40 @@ def _storable(err: Err) -> Err:
     return Err(err.kind, bound(err.message), details)
 
 
-def _error_text(err: Err) -> str:
-    """`kind: message`, then those details that say more than the message; all of them are recorded."""
+def _error_text(err: Err, tool: str) -> str:
+    """`kind: message`, then the details that say more than the message; all of them are recorded.
+
+    Our own messages repeat their other details. Those of a tool that is not ours are shown in any case.
+    """
     parts = [str(err)]  # with the hint
     if shown := _show_nearest(err.details.get("nearest")):
         parts.append(shown)
-    for key in ("diff", "output"):
-        if isinstance(text := err.details.get(key), str) and text.strip():
+    others = {} if tool in TOOLS else {key: err.details[key] for key in err.details if key not in _REPEATED}
+    long = {key: text for key, text in others.items() if isinstance(text, str) and "\n" in text}
+    if short := {key: detail for key, detail in others.items() if key not in long}:
+        parts.append(codec.encode_str(short))
+    for key, text in ({key: err.details.get(key) for key in ("diff", "output")} | long).items():
+        if isinstance(text, str) and text.strip():
             parts.append(f"{key}:\n{text}")
     return bound("\n".join(parts))
+
+
+_REPEATED = frozenset(
+    (
+        "hint",
+        "nearest",
+        "diff",
+        "output",
+        "errors",
+        "tools",
+        "bytes",
+        "limit",
+        "timeout_ms",
+        "containment",
+        _SPILLED,
+    )
+)
+"""Details that are shown in another way, or that the runtime adds to an error of any tool."""
 
 
 def _show_nearest(places: Any) -> str:

@@ -347,7 +347,7 @@ async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_pa
         run_ = await on_terminal("go", *full, home=bench.home, work=bench.work, columns=200)
         await run_.until("first done")
         at = await run_.until("MCP server 'fake' asks: mcp__fake__quiet, mcp__fake__new")
-        at = await run_.until("it says: Now do something else.", at)
+        at = await run_.until("new description: Now do something else.", at)
         at = await run_.until("y n e o", at)
         run_.type("y")  # what it says is longer than the box: first all of it is shown
         at = await run_.until("Press y again to approve it.", at)

@@ -137,7 +137,7 @@ async def _check_model(planck_: Planck) -> Check:
     try:
         default = await planck_.default_model()
     except PlanckError as failure:
-        return Check("model", "warning", failure.err.full_message, 'Run "planck setup" to configure one.')
+        return Check("model", "warning", failure.err.full_message)  # says what to do
     model = default.model
     detail = f"{model.label} ({model.provider}, {model.context_window:,} tokens of context): {default.why}"
     return Check("model", "ok", detail)
