@@ -47,19 +47,29 @@ def _list_source(path: Path, name: str) -> Iterator[Text]:
     tree = ast.parse(path.read_text())
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
+        for field in ("annotation", "returns"):
+            if (kind := getattr(node, field, None)) is not None and not isinstance(kind, str):
+                # What `Annotated` says is a text: of a key of the configuration, for example.
+                skipped.update(id(part) for part in ast.walk(kind) if part is kind or _names_types(part))
         if isinstance(node, ast.JoinedStr):
             skipped.update(id(part) for part in ast.walk(node) if part is not node)
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
-            text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            text = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values
+            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
         else:
             continue
         if _WORDS.search(text) and " " in text and not _SQL.match(text):
             yield Text(name, node.lineno, text)
+
+
+def _names_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and "|" in node.value
 
 
 def _list_markdown(path: Path, name: str) -> Iterator[Text]:
