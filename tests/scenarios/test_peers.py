@@ -159,7 +159,7 @@ async def test_a_trusted_mcp_json_is_used_and_a_broken_one_is_told(tmp_path: Pat
         assert [report.state for report in app.peers.report()] == ["connected"]
     (tmp_path / "work" / ".mcp.json").write_text("{")
     app, _ = planck(tmp_path, ["done"])
-    assert any(".mcp.json is left out" in notice for notice in app.notices)
+    assert any(".mcp.json is ignored" in notice for notice in app.notices)
 
 
 async def test_p17_neither_a_server_nor_a_sidecar_sees_a_key_of_ours(tmp_path: Path) -> None:
