@@ -66,7 +66,8 @@ async def test_following_next_offset_reads_every_line_once(args: dict[str, Any],
 async def test_the_footer_names_where_to_go_on(room: Room) -> None:
     (room.ws / "f").write_text("a\nb\nc\n")
     page = await room.call("read", {"path": "f", "offset": 2, "limit": 1})
-    assert value(page) == {"output": "b\n[lines 2-2 of 3; continue with offset 3]", "next_offset": 3}
+    output = "b\n[lines 2-2 of 3; continue with offset 3]"
+    assert value(page) == {"output": output, "next_offset": 3, "summary": "lines 2-2 of 3"}
 
 
 async def test_a_page_is_never_cut_by_the_executor(room: Room) -> None:
