@@ -425,7 +425,7 @@ def _list_denials(result: RunResult) -> list[str]:
         advice = advise(denial.get("by", ""))
         more = "" if advice in advised else f" {advice}"
         advised.add(advice)
-        lines.append(f"{denial['tool']} was not run: {denial['reason'].rstrip('.')}.{more}")
+        lines.append(f"Tool {denial['tool']} was not run: {denial['reason'].rstrip('.')}.{more}")
     return lines
 
 

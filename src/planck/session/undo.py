@@ -110,7 +110,10 @@ def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Undo
     story = _Story(log.read(), redactor)
     chosen = story.select(selection)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
-    steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
+    imported = IMPORTED in log.meta
+    steps = tuple(
+        _step(root, path, [c for c in chosen if c.fact.path == path], imported=imported) for path in paths
+    )
     return UndoPlan(steps, tuple(story.list_commands(selection, chosen)))
 
 
@@ -316,13 +319,16 @@ def _candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
                 yield before.replace(wanted, text)
 
 
-def _step(root: Root, path: str, changes: list[Change]) -> Step:
+def _step(root: Root, path: str, changes: list[Change], *, imported: bool) -> Step:
     calls = tuple(dict.fromkeys(change.fact.call_id for change in changes))
     by = ", ".join(dict.fromkeys(change.agent for change in changes))
     try:
         found = _peek(root, path)
     except WorkspaceError as refused:
-        return Step(path, None, None, None, calls, by, refused.err.message)
+        why = refused.err.details.get("why")
+        # An imported log is confined in every mode.
+        step = "change it yourself" if imported else "set the session to mode `full` first"
+        return Step(path, None, None, None, calls, by, f"{why}; {step}" if why else refused.err.message)
     now = found[0] if found else None
     state, mode = now, changes[0].fact.mode
     for change in reversed(changes):

@@ -99,7 +99,7 @@ async def test_what_was_denied_and_tried_again_is_said_on_stderr_of_a_pipe(tmp_p
         r"planck: model: retrying in [\d.]+ s \(attempt 2 of 6\): rate_limited: .*slow down", retried
     )
     assert denied == (
-        "planck: write was not run: mode 'read-only' allows no changes. "
+        "planck: Tool write was not run: mode 'read-only' allows no changes. "
         "To allow it, choose another --permission-mode or add a rule. [permission_denied]"
     )
     assert session.startswith("planck: Session ")

@@ -37,7 +37,6 @@ from planck.workspace.paths.beneath import (
     unescape,
 )
 
-_LEAVE = "leave it, and say what to change there"
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
 
@@ -329,46 +328,33 @@ class Root:
 
     def _refuse_protected(self, relative: str, path: str) -> None:
         if self._protected and (name := protected_name(relative)):
-            raise WorkspaceError(
-                ErrorKind.PROTECTED_PATH,
-                f"{path!r} is under {name!r}, which only the user may change; {_LEAVE}",
-                {"protected": name},
-            )
+            raise _protect(f"{path!r} is under {name!r}, which only the user may change", name)
 
     def _refuse_own(self, place: str, path: str, *, file: bool = False) -> None:
         roots = (str(self.path),)
         if self._protected and is_inside(place, (*list_own(roots), *list_sites(roots))):
-            raise WorkspaceError(
-                ErrorKind.PROTECTED_PATH,
-                f"{path!r} is part of the running Planck, which only the user may change; {_LEAVE}",
-                {"protected": path},
-            )
+            raise _protect(f"{path!r} is part of the running Planck, which only the user may change", path)
         for folder, modules in list_early(roots).items() if self._protected else ():
             below = os.path.relpath(place, folder).partition("/")[0]
             # Python looks into a zip file that replaces the folder, or one above it.
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
-                raise WorkspaceError(
-                    ErrorKind.PROTECTED_PATH,
+                raise _protect(
                     f"{path!r} would run the next time Planck starts, unless it starts as `planck` without "
-                    f"PYTHONPATH, so only the user may create it; {_LEAVE}",
-                    {"protected": path},
+                    "PYTHONPATH, so only the user may create it",
+                    path,
                 )
 
     def _refuse_obeyed(self, place: str, path: str) -> None:
         from planck.workspace.git.repository import is_obeyed  # only where something is written
 
         if self._protected and is_obeyed(place, str(self.path)):
-            raise WorkspaceError(
-                ErrorKind.PROTECTED_PATH,
-                f"{path!r} is run or read by the user's git, so only the user may change it; {_LEAVE}",
-                {"protected": path},
-            )
+            raise _protect(f"{path!r} is run or read by the user's git, so only the user may change it", path)
 
     def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
         if self._masked and self._hides(f"{self.place(fd, path)}/{name}".rstrip("/")):
+            why = f"{path!r} contains secrets that only the user may see"
             raise WorkspaceError(
-                ErrorKind.PERMISSION_DENIED,
-                f"{path!r} contains secrets that only the user may see; continue without it, and report that",
+                ErrorKind.PERMISSION_DENIED, f"{why}; continue without it, and report that", {"why": why}
             )
 
     def _hides(self, place: str) -> bool:
@@ -612,6 +598,12 @@ def place_root(name: str, roots: Sequence[str]) -> str:
 
 def _names_home(path: str) -> bool:
     return path.startswith("~") or re.match(r"\$\{?HOME\b", path) is not None
+
+
+def _protect(why: str, name: str) -> WorkspaceError:
+    """`why` is for a person who is refused; an agent is also told what to do instead."""
+    text = f"{why}; leave it, and say what to change there"
+    return WorkspaceError(ErrorKind.PROTECTED_PATH, text, {"protected": name, "why": why})
 
 
 def protected_name(relative: str) -> str | None:
