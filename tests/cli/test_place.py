@@ -205,7 +205,7 @@ async def test_a_folder_whose_path_is_no_utf_8_is_named_as_such(tmp_path: Path) 
     odd.mkdir()
     done = await Bench(tmp_path, NOWHERE).run("run", "x", cwd=odd)
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "planck: invalid_args: the path " in done.err
+    assert all(words in done.err for words in ("invalid_args", "The path "))
 
 
 async def test_a_new_sidecar_and_a_new_team_go_where_the_project_finds_them(tmp_path: Path) -> None:
@@ -262,13 +262,13 @@ async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_pat
     user = tmp_path / "user"
     user.mkdir()
     for folder, why in [
-        ("/", "it holds"),
-        (str(tmp_path), "it holds"),
-        (str(user), "it holds"),
-        (str(bench.home), "it holds"),
-        ("nowhere", "is no directory"),
-        (str(tmp_path / "file"), "is no directory"),
-        ("", "is no directory"),
+        ("/", "it contains"),
+        (str(tmp_path), "it contains"),
+        (str(user), "it contains"),
+        (str(bench.home), "it contains"),
+        ("nowhere", "is not a folder"),
+        (str(tmp_path / "file"), "is not a folder"),
+        ("", "is not a folder"),
     ]:
         with pytest.raises(PlanckError, match=why):
             Planck(bench.home, bench.work, environ={"HOME": str(user)}, add_dirs=[folder])

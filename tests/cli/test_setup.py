@@ -151,10 +151,10 @@ async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -
     ("key", "value", "said"),
     [
         ("defualt_model", "x", "Did you mean 'default_model'?"),
-        ("permissions.mode", "yolo", "one of ask, full, plan, read-only, workspace"),
-        ("limits.setps", "1", "unknown key 'limits.setps'"),
+        ("permissions.mode", "yolo", "Allowed: ask, full, plan, read-only, workspace."),
+        ("limits.setps", "1", "Unknown configuration key 'limits.setps'. Did you mean 'steps'?"),
         ("limits.steps", "many", "`limits.steps`"),
-        ("default_model.x", "1", "is no map"),
+        ("default_model.x", "1", "is not a map"),
     ],
 )
 async def test_a_wrong_value_is_told_and_changes_nothing(

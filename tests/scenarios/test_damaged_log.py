@@ -73,6 +73,6 @@ async def test_a_session_of_a_newer_planck_can_be_read_and_not_continued(tmp_pat
     id, path = await make(tmp_path)
     spoil(path, "PRAGMA user_version = 99")
     async with open_planck(tmp_path) as p:
-        with pytest.raises(StoreError, match="newer planck"):
+        with pytest.raises(StoreError, match="newer version of Planck"):
             await p.resume(id)
         assert p.archive.detail(id).last_text == "two"

@@ -107,7 +107,7 @@ async def main(folder: Path) -> None:
     try:
         await session.run("again")
     except Exception as refused:
-        print("closed:", str(refused).partition(";")[0].replace(session.name, "NAME"))
+        print("closed:", str(refused).partition(". ")[0].replace(session.name, "NAME"))
 
 
 async def call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:

@@ -19,7 +19,7 @@ by factory: ['greet', 'lookup']
 Eve starts in: part
 team: ['orchestrator', 'Bob', 'Eve']
 refused: invalid_args: the name 'no name' must be 1 to 64 letters, digits, '_' and '-'
-closed: detached: the session 'NAME' is closed
+closed: detached: Session 'NAME' is closed
 """
 
 
