@@ -237,7 +237,9 @@ async def test_a_turn_that_fails_is_an_error_with_its_kind_and_one_that_is_cappe
 ) -> None:
     def answer(asked: Asked) -> Reply:
         return (
-            chat.error(401, "no key") if "without a key" in json.dumps(asked.json) else chat.calls(("list_dir", {}))
+            chat.error(401, "no key")
+            if "without a key" in json.dumps(asked.json)
+            else chat.calls(("list_dir", {}))
         )
 
     async with WireServer(answer) as server:

@@ -110,7 +110,10 @@ async def test_a_team_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         file.write_bytes(content)
         done = await bench.run("run", "hi", "--team", "odd")
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
-        assert (done.error_kind, done.err.startswith(f"error: {file} is not a valid team file: ")) == ("invalid_args", True)
+        assert (done.error_kind, done.err.startswith(f"error: {file} is not a valid team file: ")) == (
+            "invalid_args",
+            True,
+        )
 
 
 async def test_a_team_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
