@@ -1,4 +1,4 @@
-// A key, and what it says: `{name}` is filled in, of `one|many` it is said what fits `n`; es.js has the same keys.
+// Keys and their texts: `{name}` is a placeholder, `one|many` depends on `n`; es.js has the same keys.
 
 export const english = {
 	allowAlways: 'Always allow',
@@ -26,7 +26,7 @@ export const english = {
 	'card.tokens': 'Tokens',
 	'card.unread': 'Unread',
 	'card.used': '{used} of {all} tokens',
-	'card.waits': 'Waits for',
+	'card.waits': 'Waiting for',
 	'card.window': 'Context',
 	'card.written': 'cache write',
 	'changes.empty': 'No files changed in this session yet.',
@@ -79,7 +79,7 @@ export const english = {
 	'diff.removed': 'removed:',
 	'doctor.run': 'Run checks',
 	'doctor.title': 'Diagnostics',
-	'door.bad': 'This code is invalid, already used or expired. Each code works once, for one minute.',
+	'door.bad': 'This code is invalid, used or expired. Get a new one: each works once, for one minute.',
 	'door.code': 'One-time code',
 	'door.enter': 'Sign in',
 	'door.title': 'Sign in',
@@ -127,7 +127,7 @@ export const english = {
 	'lanes.older': 'earlier',
 	'lanes.table': 'Agent status',
 	'lanes.tool': 'tool',
-	'lanes.waits': 'waits',
+	'lanes.waits': 'waiting',
 	'lanes.work': 'thinking',
 	'language.en': 'English',
 	'language.es': 'Español',
@@ -270,7 +270,7 @@ export const english = {
 	'state.stopping': 'stopping',
 	'state.thinking': 'thinking',
 	'state.unread': '{n} unread',
-	'state.waits': 'waits for {name}',
+	'state.waits': 'waiting for {name}',
 	'step.completed': 'done',
 	'step.in_progress': 'in progress',
 	'step.pending': 'pending',
@@ -279,7 +279,7 @@ export const english = {
 	'team.empty': 'No agents have started yet.',
 	'team.label': 'Team activity',
 	'teams.check': 'Check',
-	'teams.empty': 'No teams yet. Run “planck teams new” to create one.',
+	'teams.empty': 'No teams yet. Run “planck teams new ALIAS” to create one.',
 	'teams.ok': 'Ready',
 	'teams.title': 'Teams',
 	time: 'Time',

@@ -43,8 +43,9 @@ def _keep_apart(folders: tuple[str, ...]) -> str:
                 _copy(file)
     except OSError as failure:
         return (
-            f"Planck's own files are hard links that agents may share ({str(failure)[:_MAX_SHOWN]}). Install "
-            "it again without links: UV_LINK_MODE=copy uv tool install --reinstall planck-agents"
+            "Planck's installed files are hard links, so agents could change them through another path "
+            f"({str(failure)[:_MAX_SHOWN]}). Reinstall without links: "
+            "UV_LINK_MODE=copy uv tool install --reinstall planck-agents"
         )
     return ""
 

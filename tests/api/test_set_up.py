@@ -120,7 +120,7 @@ async def test_a_key_that_was_kept_for_one_address_goes_to_no_other(tmp_path: Pa
             assert len([*setup.keep(kept)]) == 2
         async with Setup(home, environ) as setup:
             assert (await setup.test(Candidate("mine", "m", one.url))).error is None
-            with pytest.raises(ConfigError, match="for another address"):
+            with pytest.raises(ConfigError, match="belongs to another address"):
                 await setup.test(Candidate("mine", "m", two.url))
             bare = Candidate("OpenAI", "m", two.url)
             assert [*setup.keep(bare)] == [home / "config.json"]

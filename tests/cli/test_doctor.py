@@ -65,7 +65,7 @@ async def test_a_home_that_is_no_folder_and_keys_that_can_t_be_read_are_rows_amo
     done = await bench.run("doctor", env={"PLANCK_HOME": str(tmp_path / "file")})
     assert (done.code, f"✗ home: {tmp_path / 'file'} is not a folder" in done.out) == (1, True)
     run = await bench.run("run", "hi", env={"PLANCK_HOME": str(tmp_path / "file")})
-    assert (run.code, "is not a folder. Move it away, or set PLANCK_HOME." in run.err) == (1, True)
+    assert (run.code, "is not a folder. Rename it, or set PLANCK_HOME." in run.err) == (1, True)
 
 
 async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -319,7 +319,7 @@ async def test_a_port_that_can_t_be_had_is_one_line(tmp_path: Path, command: tup
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = await bench.run(*command, "--http", str(taken.getsockname()[1]))
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "Choose another, or 0 for any free port." in done.err
+    assert "Choose another port, or 0 for any free port." in done.err
     for wrong in ("65536", "-1", "http"):
         refused = await bench.run(*command, "--http", wrong)
         assert refused.code == 2

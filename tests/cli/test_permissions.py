@@ -57,7 +57,7 @@ async def test_for_people_it_is_a_few_lines(tmp_path: Path) -> None:
     done = await here.run("permissions", "explain", "--agent", "orchestrator", "bash", "git push")
     assert done.out.splitlines()[:3] == [
         f"deny: deny 'bash git push' ({here.home}/config.json, rule 2)",
-        "  agent    orchestrator (orchestrator): every tool",
+        "  agent    orchestrator (orchestrator): all tools",
         f"  mode     ask (from {here.home}/config.json)",
     ]
 

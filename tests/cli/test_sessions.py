@@ -74,7 +74,7 @@ async def test_a_page_is_exported_and_proven_and_a_changed_one_is_not(tmp_path: 
     file.write_text(made.out.replace("look around", "look aside!"))
     changed = await bench.run("sessions", "verify", str(file), "--json")
     assert (changed.code, changed.out) == (1, "")
-    said = "This file is not verified: from event"
+    said = "This file is not verified: its events do not match the log, starting with event"
     assert (changed.error_kind, said in changed.err) == ("corrupt_log_line", True)
     for wrong in (
         ("export", id, "--redact", "words", "--format", "html"),

@@ -154,7 +154,7 @@ async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -
         ("permissions.mode", "yolo", "Allowed: ask, full, plan, read-only, workspace."),
         ("limits.setps", "1", "Unknown configuration key 'limits.setps'."),
         ("limits.steps", "many", "`limits.steps`"),
-        ("default_model.x", "1", "is not a map. Set 'default_model' as a whole."),
+        ("default_model.x", "1", "is not a map. Set all of 'default_model' instead."),
     ],
 )
 async def test_a_wrong_value_is_told_and_changes_nothing(

@@ -173,4 +173,6 @@ async def test_a_notice_on_a_terminal_is_broken_between_words(tmp_path: Path) ->
     await run.end()
     said, _, _ = run.text.replace("\r", "").partition("No MCP servers")
     assert max(map(len, said.split("\n"))) < 40
-    assert "planck: This folder is not trusted, so its own files run nothing." in " ".join(said.split())
+    assert "planck: This folder is not trusted, so its own files cannot run anything." in " ".join(
+        said.split()
+    )

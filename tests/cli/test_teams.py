@@ -96,7 +96,7 @@ async def test_a_team_without_any_model_uses_the_default_and_says_so_where_there
     [
         ({"provider": "local"}, "`provider` and `model_id` belong together. Set both or neither."),
         ({"model_id": "m"}, "`provider` and `model_id` belong together. Set both or neither."),
-        ({"base_url": "http://127.0.0.1:9"}, "`base_url` needs `provider` and `model_id`."),
+        ({"base_url": "http://127.0.0.1:9"}, "`base_url` needs `provider` and `model_id`. Set both."),
     ],
 )
 async def test_half_a_model_is_refused(tmp_path: Path, member: dict[str, str], problem: str) -> None:

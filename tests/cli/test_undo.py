@@ -199,7 +199,10 @@ async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: 
 
     unknown = await bench.run("undo", env={"ONE_API_KEY": key})
     assert (unknown.code, (bench.work / ".env").read_bytes()) == (1, changed)
-    assert "its old content has a key that is not known here; set that key again, then undo" in unknown.out
+    assert (
+        "its old content contains a secret that is not known here; set that secret again, then undo"
+        in unknown.out
+    )
     first = await bench.run("undo", env=keys)
     assert (first.code, (bench.work / ".env").read_bytes()) == (0, old)
     second = await bench.run("undo", "--call", again(first), env=keys)
@@ -257,4 +260,4 @@ async def test_a_link_that_was_put_in_the_way_since_leads_an_undo_nowhere(
     (bench.work / "d").symlink_to(target)
     done = await bench.run("undo")
     assert mine.read_text() == "mine\n"
-    assert f"'d/config' now leads to '{target}/config', through a link made later" in done.out
+    assert f"'d/config' now leads to '{target}/config' through a newer link; remove it first" in done.out

@@ -84,7 +84,7 @@ def test_a_list_of_trusted_folders_that_is_broken_trusts_nothing(tmp_path: Path,
     folder(tmp_path)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "trust.json").write_bytes(content)
-    with pytest.raises(TrustError, match=r"Move it away\."):
+    with pytest.raises(TrustError, match=r"Rename it, then trust your folders again\."):
         trust(tmp_path).examine()
 
 
@@ -132,7 +132,7 @@ def test_stored_trust_opens_the_folder_and_still_not_mode_full(tmp_path: Path) -
     closed.trust.give(closed.trust.examine().content)
     open_ = Planck(tmp_path / "home", work, environ={})
     assert (open_.config.tools_dirs, open_.config.permissions.mode) == (["more"], "ask")
-    assert any("Only you can choose it" in notice for notice in open_.notices)
+    assert any("Only you can choose that mode" in notice for notice in open_.notices)
 
 
 RULES = [
@@ -249,7 +249,7 @@ async def test_a_team_that_agents_may_write_names_no_program_and_no_address(
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=team, stored=False)
         assert refused.value.err.kind == "permission_denied"
-        assert ("not trusted" if where == "alias" else "agents may write there") in refused.value.err.message
+        assert ("not trusted" if where == "alias" else "agents can change it") in refused.value.err.message
 
 
 async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_it_was(
@@ -262,7 +262,7 @@ async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_
     stored = Trust(home, work)
     stored.give(stored.examine().content)
     async with Planck(home, work, environ={}) as planck:
-        with pytest.raises(PlanckError, match="Or review it and pass --trust"):
+        with pytest.raises(PlanckError, match=", or review it and pass --trust"):
             await planck.start(team=str(work / "t"), stored=False)
     async with Planck(home, work, environ={}, trust=True) as planck:
         assert await planck.start(team=str(work / "t"), stored=False)

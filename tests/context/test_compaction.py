@@ -118,7 +118,7 @@ def _call(number: int, name: str, output: str, *, spilled: bool = False) -> list
         ("bash", False, "it has run: run it again only if that does no harm"),
         ("ask_agent", False, "it has run: run it again only if that does no harm"),
         ("a_tool_of_the_user", False, "it has run: run it again only if that does no harm"),
-        ("bash", True, "all of it: read path output:c1"),
+        ("bash", True, "for all of it, read path output:c1"),
     ],
 )
 def test_old_output_of_what_has_effects_is_not_offered_again(name: str, spilled: bool, way_out: str) -> None:

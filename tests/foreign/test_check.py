@@ -42,9 +42,9 @@ async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_p
     async with open_place(tmp_path, "http://127.0.0.1:9") as planck:
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=write_team(tmp_path / "team", LEAD, wrong))
-        assert "`acp` brings its own model and tools. Leave out tools." in refused.value.err.message
-        assert "'A=B' is not a name of a variable." in refused.value.err.message
-        with pytest.raises(PlanckError, match="cannot be another program"):
+        assert "An `acp` member has its own model and tools. Remove tools." in refused.value.err.message
+        assert "'A=B' is not a variable name." in refused.value.err.message
+        with pytest.raises(PlanckError, match="cannot be an external program"):
             await planck.start(team=write_team(tmp_path / "team", orchestrator))
         with pytest.raises(PlanckError, match="mode"):
             await planck.start(team=write_team(tmp_path / "team", LEAD, plain(mode="reckless")))
@@ -70,7 +70,7 @@ async def test_doctor_names_the_agents_that_are_installed(tmp_path: Path) -> Non
 async def test_its_model_is_its_own(tmp_path: Path) -> None:
     lead = [chat.calls(ask("guest", "!say hi")), chat.text("done")]
     async with crew(tmp_path, {"lead": lead}, plain("usage=1")) as session:
-        with pytest.raises(PlanckError, match="whose model is its own"):
+        with pytest.raises(PlanckError, match="is an external program with its own model"):
             await session.change_model("local/m", agent="guest")
         result = await session.run("go")
         assert result.cost_usd is None
@@ -202,4 +202,4 @@ async def test_a_program_that_an_agent_could_replace_gets_no_network_and_no_vari
     found = await _check(tmp_path, foreign(*command, **more), environ=environ)
     expected = {"PATH": "agent: not found", "npx": "exit code 9"}
     expected["no more than a command"] = "exit code 9"
-    assert expected.get(how, "an agent could replace") in found[0]
+    assert expected.get(how, "An agent could replace") in found[0]

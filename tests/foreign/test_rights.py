@@ -302,5 +302,5 @@ async def test_in_a_dry_run_it_is_not_started(tmp_path: Path) -> None:
         session = await planck.start(team=team, dry_run=True)
         await session.run("go")
         [said] = await outputs(session)
-        assert said.startswith(f"[dry run: guest is another program, {sys.executable}")
+        assert said.startswith(f"[dry run: guest is an external program ({sys.executable}")
     assert os.listdir(tmp_path / "work") == []

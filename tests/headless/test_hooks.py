@@ -46,7 +46,7 @@ async def test_a_hook_gets_the_call_as_json_and_exit_2_blocks_it(tmp_path: Path)
     )
     assert asked[1][-1]["content"].startswith(
         "permission_denied: bash was not run: a PreToolUse hook blocked it: not this one. "
-        "Do what it says, or leave the call out."
+        "Follow the hook's reason, or continue without this call."
     )
     assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
 

@@ -89,7 +89,7 @@ async def test_a_copy_of_a_sessions_file_takes_the_place_of_nothing(tmp_path: Pa
                 await app.resume(name)
             assert refused.value.err.kind is ErrorKind.NOT_UNIQUE
             assert refused.value.err.message.endswith(
-                f'Run "planck sessions fork {name}" to continue in a session of its own.'
+                f'Run "planck sessions fork {name}" to continue in a separate session.'
             )
             own = await app.resume((await app.archive.fork(name)).id)
             assert (await own.run("and now?")).text == "ok"

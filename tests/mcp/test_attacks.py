@@ -158,13 +158,13 @@ async def test_e7_what_is_no_tool_is_left_out_and_the_rest_is_taken() -> None:
         assert one.listings[0].tools[1].spec.parameters == {"type": "object", "properties": {"x": True}}
         told = [problem.split(":")[0] for problem in one.listings[0].problems]
         assert told == [
-            "tool 1 has no name",
-            "'bare'",
-            "tool 3 has no name",
-            "'text'",
-            "'remote'",  # nothing is fetched, so what it means can't be known
-            "'list'",
-            "'nonsense'",
+            "tool 1 is omitted",
+            "'bare' is omitted",
+            "tool 3 is omitted",
+            "'text' is omitted",
+            "'remote' is omitted",  # nothing is fetched, so what it means can't be known
+            "'list' is omitted",
+            "'nonsense' is omitted",
         ]
         assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
 

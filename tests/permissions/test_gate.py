@@ -445,7 +445,7 @@ async def test_a_yes_gives_no_more_than_the_mode_and_the_rules_of_its_own_time(
     if rule or tool is WRITE or (escalate and mode is not Mode.WORKSPACE):
         assert isinstance(rights, Err)
         assert (decision.decision, session.kept) == ("deny", [])
-        assert "the user said yes, but it was denied after the question was asked: " in decision.reason
+        assert "the user said yes, but by then it was no longer allowed: " in decision.reason
     else:
         assert isinstance(rights, Confinement)
         written = ("/w",) if mode is Mode.WORKSPACE else ()

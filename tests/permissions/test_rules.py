@@ -178,9 +178,18 @@ def test_tools_are_named_or_matched_by_pattern() -> None:
             "does not match",
         ),
         ({"tool": "bash", "command": "git", "decision": "allow", "not_match": ["git push"]}, "matches"),
-        ({"tool": "bash", "command": "a | b", "decision": "allow"}, "not the beginning of one plain command"),
-        ({"tool": "bash", "command": "rm *", "decision": "deny"}, "not the beginning of one plain command"),
-        ({"tool": "bash", "command": "make x=~", "decision": "allow"}, "not the beginning of one plain"),
+        (
+            {"tool": "bash", "command": "a | b", "decision": "allow"},
+            "not a plain command, or the beginning of one",
+        ),
+        (
+            {"tool": "bash", "command": "rm *", "decision": "deny"},
+            "not a plain command, or the beginning of one",
+        ),
+        (
+            {"tool": "bash", "command": "make x=~", "decision": "allow"},
+            "not a plain command, or the beginning",
+        ),
         ({"tool": "write", "command": "x", "decision": "allow"}, "only bash"),
         ({"tool": "bash", "decision": "maybe"}, "decision"),
         ({"tool": "bash", "decision": "deny", "unconfined": True}, "need the decision `allow`. Remove them."),

@@ -99,7 +99,7 @@ async def test_the_user_is_asked_and_told_where_it_goes(tmp_path: Path, mode: st
         named = f"http://localhost:11434@127.0.0.1:{stranger.port}"
         _, ended, started = await spawn(tmp_path, named, person=person, mode=mode, permissions=allowed)
     (question,) = person.asked
-    assert f"to http://localhost:{stranger.port}, which controls it" in question.adds
+    assert f"to http://localhost:{stranger.port}; that server then controls the agent" in question.adds
     assert question.rule == ""
     assert started == ["", named]
     assert ended.startswith("{")

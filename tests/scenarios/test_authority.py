@@ -108,9 +108,9 @@ async def test_a_member_with_roots_writes_there_alone_and_so_does_whom_it_starts
         *("own", "src", "src/b", "src/deep", "src/deep/a")
     ]
     said = [message["content"] for message in brains.last("dora") if message["role"] == "tool"]
-    assert "can be read but not written" in said[2]
+    assert "is read-only for this agent" in said[2]
     assert "can be read" in said[4]
-    assert "[sandbox: only src can be written here" in said[4]
+    assert "[sandbox: you can write only to src here" in said[4]
     assert all("- You may write only under `src`." in system for system in brains.systems)
     assert all("Permission mode `workspace`" in system for system in brains.systems)
 
@@ -130,7 +130,7 @@ async def test_nobody_is_asked_about_a_file_that_a_member_may_never_write(tmp_pa
             await session.run("go")
     said = [message["content"] for message in brains.last("orchestrator") if message["role"] == "tool"]
     assert person.asked == []
-    assert all("can be read but not written" in text for text in said)
+    assert all("is read-only for this agent" in text for text in said)
 
 
 @pytest.mark.parametrize("root", ["none", "file", "link", "..", "/etc", "sub/.git", "a/../../x", "nul\0"])

@@ -116,7 +116,9 @@ async def test_a_team_that_runs_out_in_the_middle_ends_with_words(tmp_path: Path
     assert "[planck: The budget allows one more answer, without tools." in worker
     assert [armed for who, armed in brains.armed if who == "bob"] == [True] * 9 + [False]
     lead = told(brains.last("lead"))
-    assert "The task was not finished: bob: budget_exceeded: The next request may take $0.10" in lead
+    assert (
+        "The task was not finished: bob: budget_exceeded: The request was not sent: it may take $0.10" in lead
+    )
     assert "Last message: the lexer is ported, the parser is not" in lead
     assert (result.status, result.text) == ("completed", "bob did half of it; the rest is open")
     assert [(agent.name, round(agent.cost_usd or 0, 6)) for agent in result.agents] == [
@@ -220,8 +222,9 @@ async def test_members_have_the_budget_of_their_team_file(tmp_path: Path) -> Non
     bob = {**BOB, "budget": {"steps": 3, "usd": 5}}
     result, _ = await play(tmp_path, brains, LEAD, bob)
     assert [armed for who, armed in brains.armed if who == "bob"] == [True, True, False]
-    assert "The task was not finished: bob: budget_exceeded: The next request may take 1 step" in told(
-        brains.last("lead")
+    assert (
+        "The task was not finished: bob: budget_exceeded: The request was not sent: it may take 1 step"
+        in told(brains.last("lead"))
     )
     assert (result.status, "budget" in json.loads(_encode(result))) == ("completed", False)
 
@@ -370,5 +373,5 @@ async def test_a_model_without_a_price_says_what_to_configure_before_anything_is
     _, recorded = await play(tmp_path, brains, {**LEAD, "model_id": "dear"}, flags=flags)
     (answer,) = outputs(recorded, "ask_agent")
     assert answer["error"]["kind"] == "budget_exceeded"
-    assert '`price`: {"input": USD, "output": USD}' in answer["output"]
+    assert 'Set its `price` in `models` ({"input": USD, "output": USD}, per' in answer["output"]
     assert {name for name, _ in brains.seen} == {"lead"}

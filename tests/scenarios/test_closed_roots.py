@@ -117,7 +117,7 @@ def root_of_a_member_by_another_spelling(top: Path) -> Place:
     """Where a path leads is seen again when the file is opened: nobody is asked, and nothing is written."""
     work = make(top / "work", "lib")
     place = msgspec.structs.replace(root_of_a_member(top), roots=("src", "lib"), named="\\x73rc/x")
-    return msgspec.structs.replace(place, workspace=work, told="can be read but not written")
+    return msgspec.structs.replace(place, workspace=work, told="is read-only for this agent")
 
 
 def hooks_path_that_is_a_link(top: Path) -> Place:
@@ -224,7 +224,7 @@ async def test_a_yes_writes_there_and_a_rule_spares_the_question(tmp_path: Path)
     assert sorted(question.tool for question in person.asked) == ["bash", "write"]
     assert read_all(place) == ["mine", "by-write", "by-edit"]
     (about,) = [question for question in person.asked if question.tool == "write"]
-    assert "work in a folder of the project" in about.reason
+    assert "work in a project folder" in about.reason
     changed = [row for row in about.preview.split("\n")[4:] if not row.startswith("\\")]
     assert changed == ["-mine", "+by-write"]
 

@@ -193,7 +193,7 @@ async def test_a_model_that_can_not_summarise_is_told_and_a_digest_does(tmp_path
         compacted = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
     assert result.text == "done"
     assert {fact["how"] for fact in compacted} == {"digest"}
-    assert "the key is void; a digest is used instead of a summary" in statuses[0]["detail"]
+    assert "the key is void; a short list of the messages is used instead" in statuses[0]["detail"]
 
 
 async def test_a_history_is_not_compacted_under_a_turn(tmp_path: Path) -> None:

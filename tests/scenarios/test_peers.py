@@ -314,7 +314,7 @@ async def test_e8_a_server_that_changes_without_end_does_not_ask_without_end(tmp
         async with watched(session) as statuses:
 
             def over() -> bool:
-                return any("restart planck" in delta.get("detail", "") for delta in statuses)
+                return any("restart Planck" in delta.get("detail", "") for delta in statuses)
 
             while not over():
                 await session.run("go")

@@ -63,7 +63,7 @@ async def test_a_workspace_that_holds_a_home_is_written_by_nobody_unasked(tmp_pa
         run = ("run", "go", "-C", str(place), "--permission-mode", "workspace", "--output-format", "json")
         done = await bench.run(*run, env=env)
     assert [denial["tool"] for denial in done.result["denials"]] == ["bash", "write"]
-    assert all("work in a folder of the project" in denial["reason"] for denial in done.result["denials"])
+    assert all("work in a project folder" in denial["reason"] for denial in done.result["denials"])
     assert not (place / ".bashrc").exists()
 
 

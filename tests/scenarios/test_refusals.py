@@ -175,7 +175,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         NO,
         _call(BASH, command="ls", escalate="please"),
         "mode",
-        "mode 'read-only' gives no command more permissions",
+        "mode 'read-only' does not allow more permissions for commands",
         "Call it without `escalate` if it only reads.",
     ),
     "rule": (
@@ -192,7 +192,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         _hook,
         "hook",
         "a PreToolUse hook blocked it: use make",
-        "Do what it says, or leave the call out.",
+        "Follow the hook's reason, or continue without this call.",
     ),
     "grant": (
         Mode.FULL,

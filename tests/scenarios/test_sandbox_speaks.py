@@ -89,7 +89,7 @@ async def test_a_commit_in_workspace_mode_by_escalation(tmp_path: Path) -> None:
         {"command": COMMIT},
     )
     first, second, third = run.ends
-    said = '[sandbox: .git is read-only here; ask for it with "escalate"]'
+    said = '[sandbox: .git is read-only here; to ask for permission, pass "escalate"]'
     assert first["output"].splitlines()[-2:] == [said, f"[exit code {first['exit_code']}]"]
     assert (second["ok"], third["ok"]) == (True, False), "a yes is for that call alone"
     assert said in output
@@ -290,7 +290,7 @@ async def test_what_the_sandbox_says_and_the_exit_code_end_even_a_long_output(
         *_, whole, sandbox, code = said.splitlines()
         assert whole.startswith("[full output ("), said[-400:]
         assert sandbox.startswith("[sandbox: ")
-        assert sandbox.endswith('ask for it with "escalate"]')
+        assert sandbox.endswith('to ask for permission, pass "escalate"]')
         assert code.startswith("[exit code ")
 
 

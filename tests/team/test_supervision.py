@@ -311,7 +311,7 @@ async def _destroyed_while_restarting() -> None:
     (result,) = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]
     assert result.output == (
         "target_gone: bob crashed and was restarted; "
-        "ask another agent (`list_team` shows them), or find it out yourself"
+        "ask another agent (`list_team` shows them), or find the answer yourself"
     )
     await crew.aclose()
 

@@ -150,7 +150,7 @@ async def test_a_tape_grows_by_what_is_new_only() -> None:
     [
         (["one", "2"], {}, "messages[1].parts[0].text is 'two' on the tape and '2' now"),
         (["one", "two"], {"params": {"n": 1}}, "params is None on the tape and {'n': 1} now"),
-        (["one", "two", "three"], {}, "the tape has no further calls of this agent"),
+        (["one", "two", "three"], {}, "the tape has no more calls from this agent"),
     ],
 )
 async def test_the_first_drift_is_shown(prompts: list[str], fields: dict[str, Any], drift: str) -> None:

@@ -75,7 +75,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "command is a list": (
         with_(command=["echo"]),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path} missing required fields: command (command must be a string that is not empty)",
+        "TOOL.json at {path} missing required fields: command (command must be a non-empty string)",
     ),
     "command is blank": (with_(command=" "), ErrorKind.INVALID_ARGS, "TOOL.json at {path} missing required"),
     "parameters are text": (
@@ -121,7 +121,8 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "an evaluated placeholder": (
         with_(command="eval {{x}}"),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: a value cannot reach 'eval', which evaluates it; put it in a script",
+        "TOOL.json at {path}: a placeholder's value cannot reach 'eval', which evaluates it; "
+        "put it in a script",
     ),
     "a deep nest of substitutions": (
         with_(command="echo " + "$(" * 5_000 + "{{x}}"),

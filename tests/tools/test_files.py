@@ -334,7 +334,7 @@ async def test_no_match_shows_the_nearest_lines(room: Room) -> None:
     result = await room.call("edit", {"path": "a.py", "old_string": "def foo(x)", "new_string": "z"})
     assert result.output.splitlines() == [
         "no_match: old_string is not in a.py; "
-        "the nearest place is line 12: copy the text from the lines below",
+        "the closest match is at line 12: copy the text from the lines below",
         "[lines 9-13]",
         *["import os"] * 3,
         "def foo(x, y):",

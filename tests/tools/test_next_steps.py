@@ -219,7 +219,7 @@ async def test_a_mistyped_tool_and_a_mistyped_argument_are_mended_by_their_sugge
 async def test_a_timeout_is_mended_by_a_larger_one(room: Room) -> None:
     command = "echo begun; sleep 0.6"
     refused = await room.call("bash", {"command": command, "timeout": 200})
-    assert (kind(refused), "larger timeout" in refused.output) == ("timeout", True)
+    assert (kind(refused), "longer timeout" in refused.output) == ("timeout", True)
     assert refused.output.endswith("output:\nbegun\n")
     await _succeed(room.call("bash", {"command": command, "timeout": 60_000}))
 

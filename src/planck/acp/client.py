@@ -190,7 +190,8 @@ class Client:
                 came = await self._peer.ask(method, params, answer)
         except TimeoutError:
             raise ExternalError(
-                ErrorKind.PEER_FAILED, f"no response to {method} within {timeout:g} s; run `planck doctor`"
+                ErrorKind.PEER_FAILED,
+                f"the agent did not respond to {method} within {timeout:g} s; run `planck doctor`",
             ) from None
         if not isinstance(came, Err):
             return came
@@ -215,7 +216,9 @@ class Client:
         if not self._job.running:
             await self._job.kill()  # for what is left in the pipe, also where the sandbox did not stand yet
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
-        return Err(kind, f"{reason or 'the process ended'}{words and '; last output:' + chr(10) + words}")
+        step = "check acp.command" if kind is ErrorKind.PEER_PROTOCOL else "try again"
+        last = f". Last output:\n{words}" if words else ""
+        return Err(kind, f"{reason or 'the process ended'}; {step}{last}")
 
 
 async def open_client(launch: Launch, listener: Listener) -> Client:
@@ -264,7 +267,11 @@ def _read_refusal(method: str, came: Err) -> Err:
     said = f"{came.message}: {data}" if isinstance(data, str) and data else came.message
     if isinstance(data, dict) and data:
         said = f"{came.message}: {data.get('message') or data.get('details') or data}"
-    return Err(ErrorKind.PEER_FAILED, f"the agent rejected {method}: {said[:_LAST_WORDS]}")
+    said = said[:_LAST_WORDS].rstrip(".")
+    return Err(
+        ErrorKind.PEER_FAILED,
+        f"the agent rejected {method}: {said}; try again, or check the agent's own settings",
+    )
 
 
 def _describe_exit(code: int | None) -> str:

@@ -271,7 +271,9 @@ class Foreign:
                 self._heard = loop.time()
             elif loop.time() - self._heard >= _SILENCE:
                 raise ExternalError(
-                    ErrorKind.TIMEOUT, f"the agent sent nothing for {_SILENCE:g} s; its turn was stopped"
+                    ErrorKind.TIMEOUT,
+                    f"the agent sent nothing for {_SILENCE:g} s, so its turn was stopped; "
+                    "send the task again",
                 )
 
     async def _stop(self, client: Client, prompt: asyncio.Task[PromptResponse]) -> None:
@@ -310,7 +312,7 @@ class Foreign:
             )
         if response.stop_reason == "cancelled":
             raise ExternalError(
-                ErrorKind.INTERRUPTED, "the agent cancelled its turn, although Planck did not ask it to"
+                ErrorKind.INTERRUPTED, "the agent cancelled its own turn; send it the task again"
             )
         usage, said = Usage(), response.usage
         if said is not None:
@@ -343,7 +345,8 @@ class Foreign:
         if images:
             blocks += [ImageContent(part.data, part.media_type) for part in pictures]
         elif pictures:
-            note = f"[planck: {len(pictures)} images were attached, but you cannot see images]"
+            count = "1 image was" if len(pictures) == 1 else f"{len(pictures)} images were"
+            note = f"[planck: {count} attached, but you cannot see images]"
             blocks.append(TextContent(note))
         return tuple(blocks)
 

@@ -152,7 +152,8 @@ class Peer:
         try:
             return codec.decode_as(bytes(came), answer)
         except codec.DecodeError as problem:
-            return Err(ErrorKind.PEER_PROTOCOL, f"the response to {method} is invalid: {problem}")
+            why = f"the response to {method} is invalid: {problem}; update the program that sent it"
+            return Err(ErrorKind.PEER_PROTOCOL, why)
 
     def after_answer(self, work: Coroutine[Any, Any, None]) -> None:
         """Called while a request is answered: this is done once its answer was sent."""
@@ -182,7 +183,8 @@ class Peer:
             said = _read_json(line)
             self._settle_answer(said, problem)
             code = PARSE_ERROR if said is UNSET else INVALID_REQUEST
-            await self._refuse_line(f"Not a JSON-RPC message: {problem}", code, line)
+            why = f"Not a JSON-RPC message: {problem}. Send one JSON-RPC 2.0 message per line."
+            await self._refuse_line(why, code, line)
             return
         if message.jsonrpc != "2.0":
             await self._refuse_line('The message must contain "jsonrpc": "2.0".', INVALID_REQUEST, line)
@@ -212,7 +214,8 @@ class Peer:
         id = said.get("id") if isinstance(said, dict) and "method" not in said else None
         waiting = self._asked.get(id) if type(id) is int else None
         if waiting and not waiting.done():
-            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, f"the response is not JSON-RPC: {problem}"))
+            why = f"the response is not JSON-RPC: {problem}; update the program that sent it"
+            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, why))
 
     def _match(self, message: _Incoming) -> None:
         """Strictly: what nobody asked for has a wrong, late or doubled id, and is of no interest."""
@@ -224,7 +227,8 @@ class Peer:
         elif message.result is not UNSET:
             waiting.set_result(message.result)
         else:
-            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, "the response has neither a result nor an error"))
+            why = "the response has neither a result nor an error; update the program that sent it"
+            waiting.set_result(Err(ErrorKind.PEER_PROTOCOL, why))
 
     async def _begin(self, id: int | str | None, method: str, params: Raw, tasks: asyncio.TaskGroup) -> None:
         if id in self._answering:
@@ -258,7 +262,7 @@ class Peer:
                 for work in self._afterwards.pop(asyncio.current_task(), []):
                     await work
         except UnknownMethod:
-            why = Err(ErrorKind.NOT_FOUND, f"Method not found: {method!r}")
+            why = Err(ErrorKind.NOT_FOUND, f"Method not found: {method!r}. Use a method from ACP version 1.")
             await self._fail(id, METHOD_NOT_FOUND, why)
         except PlanckError as failure:
             await self._fail(id, code_of(failure.err), failure.err)
@@ -301,7 +305,7 @@ def read_params(params: Raw, type_: type[T]) -> T:
     try:
         return codec.decode_as(bytes(params) if bytes(params) != b"null" else b"{}", type_)
     except codec.DecodeError as problem:
-        raise PlanckError(ErrorKind.INVALID_ARGS, f"Invalid parameters: {problem}") from None
+        raise PlanckError(ErrorKind.INVALID_ARGS, f"Invalid parameters: {problem}. Correct them.") from None
 
 
 def code_of(err: Err) -> int:

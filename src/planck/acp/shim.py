@@ -15,7 +15,10 @@ CHUNK = 1 << 16
 def main(folder: str) -> None:
     slot = claim(folder)
     if slot is None:
-        sys.stderr.write("planck: no free slot: the turn has ended, or too many servers were started\n")
+        sys.stderr.write(
+            "planck: cannot connect to Planck's tools: the turn has ended, or too many MCP servers were "
+            "started. Start fewer servers, or try again in the next turn.\n"
+        )
         raise SystemExit(1)
     to_planck, from_planck = slot
     threading.Thread(target=copy, args=(0, to_planck), daemon=True).start()

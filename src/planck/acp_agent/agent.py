@@ -265,7 +265,8 @@ class AcpAgent:
             if opened is not None and not os.path.samefile(
                 opened.planck.workspace, _check_folder(request.cwd)
             ):
-                why = f"Session {opened.id!r} works in {str(opened.planck.workspace)!r}. Load it there."
+                folder = str(opened.planck.workspace)
+                why = f"Session {opened.id!r} belongs to {folder!r}. Use that folder as cwd."
                 raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
@@ -361,7 +362,7 @@ def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, di
     for server in servers if not isinstance(servers, UnsetType) else ():
         name = _name_server(server.name, found)
         if server.type == "sse" or (server.type not in (None, "stdio", "http")):
-            why = f"MCP server {server.name!r} uses {server.type!r}. Only 'http' and 'stdio' are supported."
+            why = f"MCP server {server.name!r} has the transport {server.type!r}. Use 'http' or 'stdio'."
             raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         if server.type == "http":
             headers = server.headers if not isinstance(server.headers, UnsetType) else ()

@@ -336,7 +336,7 @@ def _explain(result: RunResult) -> Err:
     if not result.errors:
         return Err(
             ErrorKind.INTERNAL_ERROR,
-            'The turn failed, and no reason was recorded. Run "planck sessions list".',
+            "The turn failed, and no reason was recorded. Send the prompt again.",
         )
     last = result.errors[-1]
     return Err(ErrorKind(last["kind"]), last["message"], dict(last["details"]))

@@ -51,7 +51,7 @@ class _Ending:
 
     def _end(self, number: int) -> None:
         self.signal = self.signal or number
-        self._stream.end("Planck received a signal to end")
+        self._stream.end("Planck received a signal to stop")
 
 
 def _make_log() -> logging.Handler:

@@ -7,7 +7,7 @@ from planck.records.authority import Mode
 from planck.records.visible import fit_line
 
 MODES = {
-    Mode.READ_ONLY: ("Read only", "Reads files and changes nothing; asks nothing"),
+    Mode.READ_ONLY: ("Read only", "Reads files; changes nothing and never asks"),
     Mode.PLAN: ("Plan", "Changes nothing and ends with a plan; /plan accept carries it out"),
     Mode.ASK: ("Ask", "Asks before changing anything"),
     Mode.WORKSPACE: ("Workspace", "Changes files in this folder; runs commands in a sandbox"),

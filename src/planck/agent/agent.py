@@ -266,7 +266,7 @@ class Agent:
             model = self.seat.model
             detail = (
                 f"the context window of {model.label} ({model.context_window} tokens) is too small for all "
-                f"tools; hidden from it: {', '.join(self._fit.left_out)}"
+                f"tools; hidden tools: {', '.join(self._fit.left_out)}"
             )
             self.scribe.publish(Status(component="tools", state="left_out", detail=detail))
 
@@ -298,7 +298,7 @@ class Agent:
         if isinstance(held, Err):
             left = None if self._out else self.purse.paying.left("calls")
             why = f"the budget allows {left:g} more; send fewer, or" if left else "the budget is used up;"
-            text = f"no call of this answer was run: {why} report what is done and what is not"
+            text = f"no calls were run: {why} report what is done and what is not"
             return Err(held.kind, text, held.details)
         held.settle(taken)
         return None
@@ -307,14 +307,14 @@ class Agent:
         """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
         bounds = self.bounds
         if calls > bounds.calls:
-            text = f"no call of this answer was run: it has {calls} or more, and the limit is {bounds.calls}"
+            text = f"no calls were run: the answer has {calls} or more, and the limit is {bounds.calls}"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"{text}; send fewer at once. A second such answer ends the turn",
                 {"calls": calls, "limit": bounds.calls},
             )
         if calls and (message.stop is StopReason.LENGTH or size(message) > bounds.answer_bytes):
-            text = f"no call of this answer was run: it was cut off after {bounds.answer_bytes} bytes"
+            text = f"no calls were run: the answer was cut off after {bounds.answer_bytes} bytes"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"{text}; write less at once. A second such answer ends the turn",

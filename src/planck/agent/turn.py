@@ -13,7 +13,9 @@ from planck.tools.executor import ReadCall
 _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
-_CAPPED = "Stopped after {} model calls in one turn. Resume it, or raise --max-steps or limits.steps."
+_CAPPED = (
+    "Stopped after {} model calls in one turn. Resume the session, or raise --max-steps or limits.steps."
+)
 _EXCESSIVE = "Two answers exceeded limits.calls or limits.answer_bytes. Raise them, or use another model."
 
 
@@ -54,7 +56,7 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
             if isinstance(item, AssistantMessage):
                 return assign_ids(item, [agent.ids.new(agent.id) for _ in item.tool_calls])
             agent.hear(item)
-    raise ProviderError(ErrorKind.STREAM_CUT, "The model's stream ended without a message. Try again.")
+    raise ProviderError(ErrorKind.STREAM_CUT, "The model's stream ended without an answer. Try again.")
 
 
 async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
@@ -74,8 +76,9 @@ def _final_text(agent: Agent, answer: AssistantMessage) -> str:
                 "Resume and ask for it in parts, or raise max_output.",
             )
         case StopReason.REFUSAL | StopReason.FILTER:
+            refused = answer.stop is StopReason.REFUSAL
+            what = "The model refused to answer" if refused else "The provider's filter stopped the answer"
             raise TurnError(
-                ErrorKind.PROVIDER_HTTP_ERROR,
-                f"The model stopped with {answer.stop!s}. Rephrase the request, or use another model.",
+                ErrorKind.PROVIDER_HTTP_ERROR, f"{what}. Rephrase the request, or use another model."
             )
     return answer.text

@@ -18,7 +18,7 @@ _REF = "#/components/schemas/{name}"
 _WHY = {
     400: "The request is invalid.",
     401: "The token is missing or invalid.",
-    403: "Permission denied, or the request comes from a page of another origin.",
+    403: "Permission denied, or the request comes from a page with another origin.",
     404: "Not found.",
     405: "The path does not support this method.",
     408: "The request took too long to arrive.",
@@ -26,7 +26,7 @@ _WHY = {
     413: "The request body is too large.",
     415: "The request body is not `application/json`.",
     421: "The `Host` header does not name this server.",
-    429: "Too many requests, or the inbox is full. See `Retry-After`.",
+    429: "Too many requests, or the agent's inbox is full. See `Retry-After`.",
     431: "The request headers are too large, or there are too many.",
     503: "Too many sessions or clients, or the server is shutting down. See `Retry-After`.",
     507: "The disk is full.",
@@ -49,7 +49,7 @@ def make_document() -> dict[str, Any]:
         "info": {
             "title": "Planck",
             "version": planck.__version__,
-            "description": "Sessions of teams of coding agents. All errors have the same envelope.",
+            "description": "Run and manage sessions of coding agents. All errors have the same format.",
         },
         "paths": paths,
         "components": {

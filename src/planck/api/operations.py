@@ -105,7 +105,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions",
         "list_sessions",
-        "List the sessions of this workspace, newest first",
+        "List the sessions in this workspace, newest first",
         shapes.SessionPage,
         query=shapes.ListSessions,
         role="view",
@@ -180,7 +180,8 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/result",
         "read_result",
-        "Wait up to 30 s for the result of the work after an event; 204 if it is not done yet",
+        "Wait up to 30 s for the result of the work that started after an event; "
+        "204 if it is not finished yet",
         RunResult,
         query=shapes.AskResult,
         empty=True,
@@ -190,7 +191,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/sessions/{id}/interrupt",
         "interrupt",
-        "Interrupt all running turns, or the turn of one agent",
+        "Interrupt all running turns, or one agent's turn",
         shapes.Acknowledged,
         body=shapes.Interrupt,
         status=202,
@@ -267,7 +268,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/agents",
         "list_agents",
-        "List the agents of a session",
+        "List the agents in a session",
         shapes.AgentPage,
         errors=_FIND,
         role="view",
@@ -285,7 +286,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/sessions/{id}/agents/{agent}",
         name="change_agent",
         role="submit",
-        about="Change the model of an agent",
+        about="Change an agent's model",
         body=shapes.ChangeAgent,
         returns=AgentRow,
         errors=(*_OPEN, ErrorKind.DETACHED),
@@ -293,7 +294,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/calls/{call}/output",
         "read_output",
-        "Return the output of a tool call, as far as it is available",
+        "Return the output of a tool call, or the part that is available",
         shapes.Output,
         query=shapes.ReadOutput,
         errors=_FIND,
@@ -356,7 +357,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/files",
         "list_files",
-        "List a folder of the workspace",
+        "List a folder in the workspace",
         shapes.FilePage,
         query=shapes.ListFiles,
         errors=_FILES,
@@ -374,7 +375,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/models",
         "list_models",
-        "List the available models; with `all`, also models of vendors without a key",
+        "List the available models; with `all`, include providers that have no key",
         shapes.ModelPage,
         query=shapes.ListModels,
         role="view",
@@ -391,7 +392,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/teams",
         "list_teams",
-        "List the teams of this folder and of the user",
+        "List the teams in this folder and in the user's home folder",
         shapes.TeamPage,
         role="view",
     ),
@@ -422,7 +423,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/skills",
         "list_skills",
-        "List the skills of this folder and of the user",
+        "List the skills in this folder and in the user's home folder",
         shapes.AnyPage,
         role="view",
     ),
@@ -471,7 +472,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/nodes",
         "list_nodes",
-        "List the nodes of this pool",
+        "List the nodes in this pool",
         shapes.NodePage,
         role="view",
     ),

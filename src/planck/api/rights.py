@@ -20,13 +20,12 @@ _WIDEST: Mapping[Role, Mode] = {
 """Mode `full` asks nobody: only a role that may answer questions may answer them all at once."""
 EVERYWHERE: Role = "admin"
 """What the sessions of other workspaces take: they are private to the user who runs the server."""
-_WAY_OUT = 'Get another token: "planck store token add".'
 
 
 def check_role(role: Role, needed: Role) -> None:
     """Raises where the role may do less than what is asked for takes."""
     if ROLES.index(role) < ROLES.index(needed):
-        raise _refuse(f"This token has the role {role!r}; the request requires {needed!r}.")
+        raise _refuse(f"This token has the role {role!r}; the request requires {needed!r}.", needed)
 
 
 def check_mode(role: Role, mode: Mode | str) -> None:
@@ -38,7 +37,8 @@ def check_mode(role: Role, mode: Mode | str) -> None:
     if STRICTNESS.index(known) > STRICTNESS.index(_WIDEST[role]):
         needed = next(one for one in ROLES if STRICTNESS.index(_WIDEST[one]) >= STRICTNESS.index(known))
         raise _refuse(
-            f"This token has the role {role!r}; a session in mode {known.value!r} requires {needed!r}."
+            f"This token has the role {role!r}; a session in mode {known.value!r} requires {needed!r}.",
+            needed,
         )
 
 
@@ -47,7 +47,8 @@ def check_widening(role: Role, now: Mode, mode: Mode) -> None:
     if find_ceiling(role) is not None and STRICTNESS.index(mode) > STRICTNESS.index(now):
         raise _refuse(
             f"This token has the role {role!r}; changing a session from mode {now.value!r} to "
-            f"{mode.value!r} requires 'approve'."
+            f"{mode.value!r} requires 'approve'.",
+            "approve",
         )
 
 
@@ -62,5 +63,6 @@ def find_narrowest(role: Role, *others: str) -> Role:
     return min(role, *named, key=ROLES.index) if named else role
 
 
-def _refuse(what: str) -> ApiError:
-    return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what} {_WAY_OUT}")
+def _refuse(what: str, needed: Role) -> ApiError:
+    step = f'Create a token with that role: "planck store token add NAME --role {needed}".'
+    return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what} {step}")

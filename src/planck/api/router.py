@@ -107,11 +107,13 @@ def decode_query(operation: Operation, query: bytes) -> Any:
             raise BadRequest(ErrorKind.INVALID_ARGS, "Send each query parameter only once.")
         return msgspec.convert(given, operation.query, strict=False)
     except msgspec.ValidationError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"Invalid query: {problem}") from None
+        raise BadRequest(
+            ErrorKind.INVALID_ARGS, f"Invalid query: {problem}. See {PREFIX}/openapi.json."
+        ) from None
     except ValueError:  # too many, or no UTF-8
         raise BadRequest(
             ErrorKind.INVALID_ARGS,
-            f"Invalid query. Escape it as UTF-8, with at most {_FIELDS} parameters.",
+            f"Invalid query. Percent-encode it as UTF-8, and send at most {_FIELDS} parameters.",
         ) from None
 
 
@@ -121,9 +123,13 @@ def decode_body(operation: Operation, body: bytes) -> Any:
     try:
         return codec.decode_as(body or b"{}", operation.body)
     except msgspec.ValidationError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"Invalid request body: {problem}") from None
+        raise BadRequest(
+            ErrorKind.INVALID_ARGS, f"Invalid request body: {problem}. See {PREFIX}/openapi.json."
+        ) from None
     except codec.DecodeError as problem:
-        raise BadRequest(ErrorKind.INVALID_ARGS, f"The request body is not valid JSON: {problem}") from None
+        raise BadRequest(
+            ErrorKind.INVALID_ARGS, f"The request body is not valid JSON: {problem}. Correct it."
+        ) from None
 
 
 def check_text(*given: Any) -> None:

@@ -322,7 +322,7 @@ def _bind(settings: ServerConfig) -> Iterator[socket.socket]:
         raise ServeError(
             ErrorKind.INVALID_ARGS,
             f"Cannot listen on port {settings.port} of {settings.host}: {problem.strerror}. "
-            "Choose another with --port, or --port 0 for any free port.",
+            "Choose another port with --port, or use --port 0 for any free port.",
         ) from None
     with listening:
         yield listening

@@ -117,7 +117,7 @@ def read_facts(data: bytes) -> Facts:
     start = data.find(_FACTS)
     end = data.find(_END, start)
     if start < 0 or end < 0:
-        raise _refuse("it is not the page of a session, or it was cut off")
+        raise _refuse("it is not an exported session page, or it was cut off")
     try:
         return codec.decode_as(data[start + len(_FACTS) : end], Facts)
     except codec.DecodeError as e:
@@ -165,15 +165,12 @@ def _compare(data: bytes, log: LogSource, facts: Facts, redactor: Redactor) -> N
         return
     script, style = load_page()
     if script not in data or style not in data:
-        raise _refuse(
-            "its page is not the page of this version of Planck: "
-            f"it was changed, or it was made by version {facts.version}"
-        )
+        raise _refuse(f"its page was changed, or was made by another version of Planck ({facts.version})")
     theirs, ours = data.split(b"\n"), again.split(b"\n")
     at = next((at for at, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None)
     if at is not None and ours[at].startswith(b'{"seq":'):
         seq = msgspec.json.decode(ours[at].rstrip(b","), type=_Numbered).seq
-        raise _refuse(f"from event {seq} on, it does not match the log")
+        raise _refuse(f"its events do not match the log, starting with event {seq}")
     raise _refuse("it does not match the log")
 
 

@@ -55,7 +55,9 @@ class Accounts:
             return self._go_on(self.before, spec.id, limit)
         lent = self.lend(self.run, spec.id, limit)
         if isinstance(lent, Err):
-            raise PlanckError(lent.kind, f"The budget of {spec.name!r}: {lent.message}", lent.details)
+            raise PlanckError(
+                lent.kind, f"Cannot give {spec.name!r} its budget: {lent.message}", lent.details
+            )
         return lent
 
     def reopen(self, id: str, limit: Amount) -> None:

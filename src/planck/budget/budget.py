@@ -169,7 +169,7 @@ class Account:
     def refuse(self, worst: Parts, report: Parts = NOTHING) -> Err:
         """Says what of a request, and of a report that is to follow it, does not fit, and what to do."""
         if self._closed:
-            text = "This budget was returned when its work ended. Start the work again."
+            text = "This budget was closed when its task ended. Start the task again."
             return Err(ErrorKind.BUDGET_EXCEEDED, text, {"asked": None, "left": 0.0})
         unit, owner = next(
             (one for one in self._bounded if worst[one[0]] + report[one[0]] > one[1]._count_free(one[0])),
@@ -178,13 +178,15 @@ class Account:
         name, left = UNITS[unit], max(0.0, _show(unit, owner._count_free(unit)))
         limit, spent = _show(unit, owner._limit[unit] or 0), _show(unit, owner._spent[unit])
         held, lent = _show(unit, owner._held[unit]), _show(unit, owner._lent[unit])
-        after = f" and the report after it {say(name, _show(unit, report[unit]))}" if report[unit] else ""
-        others = (f", {say(name, held)} held" if held else "") + (f", {say(name, lent)} lent" if lent else "")
+        after = f", and the final report {say(name, _show(unit, report[unit]))}" if report[unit] else ""
+        others = (f", {say(name, held)} reserved" if held else "") + (
+            f", {say(name, lent)} lent" if lent else ""
+        )
         asked = _show(unit, worst[unit])
         return Err(
             ErrorKind.BUDGET_EXCEEDED,
-            f"The next request may take {say(name, asked)}{after}, with {say(name, left)} of "
-            f"{say(name, limit)} left ({say(name, spent)} spent{others}). {_find_way_out(owner, unit)}",
+            f"The request was not sent: it may take {say(name, asked)}{after}, with only {say(name, left)} "
+            f"of {say(name, limit)} left ({say(name, spent)} spent{others}). {_find_way_out(owner, unit)}",
             {
                 "asked": asked,
                 "left": left,

@@ -275,7 +275,7 @@ def _usage() -> str:
     rows = "\n".join(f"  {name:<13}{summary}" for name, summary in _commands().items())
     return f"""\
 usage: planck [PROMPT] [OPTIONS]       start a conversation
-       planck run PROMPT [OPTIONS]     run one task (also: planck -p PROMPT)
+       planck run PROMPT [OPTIONS]     run one task (or: planck -p PROMPT)
        planck COMMAND [OPTIONS]
        planck --version | --help
 

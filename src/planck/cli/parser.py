@@ -13,7 +13,7 @@ PICK = "?"
 AS_TRUSTED = "Act as if this folder were trusted"
 JSON = "Print JSON"
 MAX_BUDGET = "Maximum cost of this run in USD"
-MAX_STEPS = "Maximum model requests per turn of each agent"
+MAX_STEPS = "Maximum number of model requests per agent turn"
 MODE = "What agents may do without asking"
 TRUST = "Trust this folder's own files for this run"
 
@@ -72,7 +72,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=None,
         metavar="DIR",
-        help="Workspace (default: the git root above the current folder, else that folder)",
+        help="Workspace (default: the git root above the current folder, else the current folder)",
     )
     where.add_argument("--here", action="store_true", help="Use the current folder as the workspace")
 
@@ -139,7 +139,11 @@ def add_shared_options(parser: argparse.ArgumentParser) -> None:
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds options of `records/specs.RunOptions` that say which agent, tools and models a run has."""
     parser.add_argument(
-        "--agent", type=given, default=None, metavar="NAME", help="Name of an agent file to talk to"
+        "--agent",
+        type=given,
+        default=None,
+        metavar="NAME",
+        help="Agent to talk to: the name of an agent file",
     )
     for flag, other, text in (
         ("--allowed-tools", "--allowedTools", "Run these without asking: edit,Bash(git log:*)"),
@@ -188,10 +192,16 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_server(parser: argparse.ArgumentParser, *, json: str = JSON) -> None:
     parser.add_argument(
-        "--server", default="", metavar="URL", help="Server (default: PLANCK_SERVER, or the one running here)"
+        "--server",
+        default="",
+        metavar="URL",
+        help="Server (default: PLANCK_SERVER, or the one on this machine)",
     )
     parser.add_argument(
-        "--token-file", default="", metavar="FILE", help="File with its token (default: PLANCK_TOKEN_FILE)"
+        "--token-file",
+        default="",
+        metavar="FILE",
+        help="File with the server's token (default: PLANCK_TOKEN_FILE)",
     )
     parser.add_argument("--json", action="store_true", help=json)
 

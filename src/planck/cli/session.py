@@ -86,8 +86,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     if resumed:
         session = await planck_.resume(resumed, settings=read_options(options))
         for folder in session.left_out:
-            text = f"The last run of this session used --add-dir {folder}. Pass it again to keep it."
-            complain(make_plain(text))
+            text = f"The last run of this session used --add-dir {folder}."
+            complain(make_plain(f"{text} Pass the option again to keep the folder."))
         return session
     stored = not getattr(options, "no_session", False)
     return await planck_.start(settings=read_options(options), stored=stored)
@@ -116,7 +116,7 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
             within = planck_.workspace if command.scope == "project" else None
             expanded = command.expand((found[2] or "").strip())
             if "!`" in command.text:
-                complain(f"{said.split()[0]} contains !`...`, which is not run here.")
+                complain(f"{said.split()[0]} contains !`...`, which is sent as text and not run.")
             prompt = prompt.replace(said, expanded, 1)
             said = expanded
         elif _is_servers(planck_, found[1]):

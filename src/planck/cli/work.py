@@ -405,7 +405,7 @@ def _tell_problems(result: RunResult, *, told: bool) -> None:
             text = 'A signal interrupted the turn. Run "planck run -c" to resume it.'
             errors, denials = [(ErrorKind.INTERRUPTED, text)], []
         case Exit.NO_TEXT:
-            text = 'The model ended without any text. Ask again with `planck run -c "..."`.'
+            text = 'The model finished without any text. Ask again with `planck run -c "..."`.'
             errors, denials = [(ErrorKind.INVALID_RESPONSE, text)], []
         case Exit.DENIED if not errors:
             errors, denials = [(ErrorKind.PERMISSION_DENIED, reason) for reason in denials], []

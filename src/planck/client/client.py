@@ -256,6 +256,9 @@ def _read_failure(status: int, data: Any) -> ClientError:
     kind = found.get("kind", "") if isinstance(found, dict) else ""
     if kind not in list(ErrorKind):
         return ClientError(
-            status, ErrorKind.INVALID_RESPONSE, f"The server returned HTTP {status} without a reason.", {}
+            status,
+            ErrorKind.INVALID_RESPONSE,
+            f"The server returned HTTP {status} without a reason. Check its address and its log.",
+            {},
         )
     return ClientError(status, ErrorKind(kind), str(found.get("message", "")), found.get("details") or {})

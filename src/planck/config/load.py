@@ -114,7 +114,7 @@ def set_user_value(home: Path, key: str, text: str) -> Path:
             place = place.setdefault(name, {})
             if not isinstance(place, dict):
                 raise ConfigError(
-                    ErrorKind.INVALID_ARGS, f"{name!r} in {key!r} is not a map. Set {name!r} as a whole."
+                    ErrorKind.INVALID_ARGS, f"{name!r} in {key!r} is not a map. Set all of {name!r} instead."
                 )
         place[last] = value
         file, unknown = str(home / "config.json"), list[_Unknown]()
@@ -182,7 +182,7 @@ def load(
     if project.values and not trusted:
         narrowing, project = project, Layer(project.source, {})
     elif project.permissions.get("mode") == Mode.FULL:
-        how = "Only you can choose it: --permission-mode full."
+        how = "Only you can choose that mode: pass --permission-mode full."
         notices.append(f"{project_file}: mode 'full' is ignored. {how}")
         project.permissions.pop("mode")
     layers = (user, project, *above)
@@ -207,19 +207,19 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
         return {}
     except (OSError, UnicodeDecodeError) as failure:
         raise ConfigError(
-            ErrorKind.READ_FAILED, f"Cannot read {str(path)!r}: {failure}. Fix the file or move it away."
+            ErrorKind.READ_FAILED, f"Cannot read {str(path)!r}: {failure}. Fix or rename the file."
         ) from None
     try:
         raw = _read_json(text)
     except (ValueError, RecursionError) as failure:
         raise ConfigError(
             ErrorKind.INVALID_ARGS,
-            f"{str(path)!r} is not valid JSON: {failure}. Fix the file or move it away.",
+            f"{str(path)!r} is not valid JSON: {failure}. Fix or rename the file.",
         ) from None
     if not isinstance(raw, dict):
         raise ConfigError(
             ErrorKind.INVALID_ARGS,
-            f"{str(path)!r} must contain a JSON object, such as {{}}. Fix the file or move it away.",
+            f"{str(path)!r} must contain a JSON object, such as {{}}. Fix or rename the file.",
         )
     raw.pop("$schema", None)
     unknown: list[_Unknown] = []
@@ -342,9 +342,9 @@ def _list_unclear(node: NodeEntry) -> list[str]:
     entries = [("accept", entry, entry) for entry in node.accept]
     entries += [("trust", entry, split_entry(entry)[0]) for entry in node.trust]
     return [
-        f"node.{key}: {entry!r} matches nothing, because it could mean a path on any host. "
-        "Write SCHEME://HOST/PATH, USER@HOST:PATH or an absolute path, with `*` for any part of it, "
-        "or `*` alone for everything."
+        f"node.{key}: {entry!r} is ignored, because it does not say which host it means. "
+        "Write SCHEME://HOST/PATH, USER@HOST:PATH or an absolute path. `*` matches any part of it, "
+        "and `*` alone matches everything."
         for key, entry, repo in entries
         if read_pattern(repo) is None
     ]

@@ -122,9 +122,9 @@ class Project:
         homes = map(os.path.realpath, list_user_homes(self.environ))
         held = [place for place in (workspace, *homes, own) if is_inside(place, (real,))]
         if held or is_inside(real, (own,)):
-            why = f"it contains {held[0]!r}" if held else "it lies in Planck's own home"
+            why = f"it contains {held[0]!r}" if held else "it is inside Planck's home folder"
             raise ConfigError(
-                ErrorKind.INVALID_ARGS, f"Cannot add {given!r}: {why}. Add the folder of a project."
+                ErrorKind.INVALID_ARGS, f"Cannot add {given!r}: {why}. Add a project folder instead."
             )
         return real
 
@@ -134,7 +134,7 @@ class Project:
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,
                 f"Agents cannot work in {str(folder)!r}: {place!r} is private (keys, settings, sessions). "
-                "Choose the folder of a project with -C DIR.",
+                "Choose a project folder with -C DIR.",
             )
 
     def doubt(self, file: Path | str) -> str:
@@ -207,5 +207,5 @@ def _make_absolute(folder: Path | str) -> Path:
     except FileNotFoundError:
         raise ConfigError(
             ErrorKind.NOT_FOUND,
-            "The current folder no longer exists. Change to another folder, or pass -C /PATH/OF/WORKSPACE.",
+            "The current folder no longer exists. Change to another folder, or pass -C /PATH/TO/WORKSPACE.",
         ) from None

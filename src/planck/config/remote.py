@@ -34,11 +34,13 @@ def find_server(url: str = "", token_file: str = "") -> Remote:
     running = _list_running(project.home)
     if not url:
         if len(running) != 1:
-            raise ConfigError(
-                ErrorKind.NOT_FOUND,
-                f"{len(running) or 'No'} servers are running in this home. Choose one with --server URL, "
-                'or start one with "planck serve --store dev".',
-            )
+            text = f"{len(running)} running servers were found. Choose one with --server URL."
+            if not running:
+                text = (
+                    "No running server was found. Pass the address of one with --server URL, "
+                    'or start one with "planck serve --store dev".'
+                )
+            raise ConfigError(ErrorKind.NOT_FOUND, text)
         url = running[0].url
     if not token_file:
         token_file = next((one.token_file for one in running if one.url == url.rstrip("/")), "")

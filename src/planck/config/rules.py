@@ -205,7 +205,7 @@ def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, A
     if find_row(tool).rule == "host":
         return {**rule, "host": pattern.removeprefix("domain:")}
     taking = " and ".join(name for name, row in TOOLS.items() if row.rule != "name")
-    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern. Name the tool alone.")
+    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern. Use the tool name alone.")
 
 
 def _refuse(message: str) -> ConfigError:

@@ -29,14 +29,16 @@ class ProviderEntry(msgspec.Struct, frozen=True):
         str, Meta(description="API of type openai: chat (the default with a base_url) or responses")
     ] = ""
     base_url: Annotated[str, Meta(description="Address to use instead of the vendor's own")] = ""
-    identifier: Annotated[str, Meta(description="The key is read from <IDENTIFIER>_API_KEY")] = ""
+    identifier: Annotated[
+        str, Meta(description="Name for the key: it is read from the variable <IDENTIFIER>_API_KEY")
+    ] = ""
     headers: Annotated[dict[str, str], Meta(description="Headers sent with every request")] = {}
     oauth: Annotated[
         OAuthEntry | None, Meta(description="Sign-in for `planck auth login PROVIDER` in a browser")
     ] = None
     has_api_key: Annotated[
         bool,
-        Meta(description="false for a server that needs no key and gets none, such as ollama or llama_cpp"),
+        Meta(description="Set to false for a server that needs no key, such as ollama or llama_cpp"),
     ] = True
     withhold_key: bool = False
     """Set by the loader alone: this address came from a project's file, which must not see a key."""
@@ -62,7 +64,7 @@ class PriceEntry(msgspec.Struct, frozen=True):
 class ModelEntry(msgspec.Struct, frozen=True):
     id: Annotated[str, Meta(description="Your alias for the model, used with -m and in teams")]
     model: Annotated[str, Meta(description="The provider's own name for the model")]
-    provider: Annotated[str, Meta(description="A key of `providers`, or a provider type")]
+    provider: Annotated[str, Meta(description="A name in `providers`, or a provider type")]
     name: str = ""
     params: Annotated[
         dict[str, Any], Meta(description="Parameters sent with every request, such as temperature")
@@ -72,7 +74,7 @@ class ModelEntry(msgspec.Struct, frozen=True):
     ] = 0
     max_output: Annotated[
         _Tokens,
-        Meta(description="Maximum tokens of one answer, which a budget reserves; 0: use the default"),
+        Meta(description="Maximum tokens in one answer (a budget reserves them); 0: use the default"),
     ] = 0
     price: Annotated[
         PriceEntry | None,
@@ -87,7 +89,7 @@ class QuotaEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _Usd | None, Meta(description="Maximum cost per day in USD; 0: only free requests")
     ] = None
     tokens_per_day: Annotated[
-        _Tokens | None, Meta(description="Maximum input and output tokens per day, cached ones included")
+        _Tokens | None, Meta(description="Maximum input and output tokens per day, including cached ones")
     ] = None
 
 
@@ -109,20 +111,20 @@ class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _Sessions | None, Meta(description="Maximum number of sessions at a time; 0: no sessions")
     ] = None
     mode: Annotated[
-        Mode | None, Meta(description="Most permissive mode of a submitted session on this node")
+        Mode | None, Meta(description="Most permissive mode that a submitted session may use on this node")
     ] = None
     accept: Annotated[
         list[str],
         Meta(
-            description="Repositories and folders that the node works on, with `*` for any part; empty: none"
+            description="Repositories and folders that the node works on; `*` matches any part; empty: none"
         ),
     ] = []
     trust: Annotated[
         list[str],
         Meta(
-            description="Trusted repositories, whose own files may run things on this node, at the newest "
-            "commit of their default branch; REPO#BRANCH or REPO#refs/tags/TAG names another ref, "
-            "with `*` for any part"
+            description="Trusted repositories: their tools, hooks and servers may run on this node. Only "
+            "the newest commit of the default branch is trusted; use REPO#BRANCH or REPO#refs/tags/TAG for "
+            "another ref. `*` matches any part."
         ),
     ] = []
     drain_s: Annotated[_Seconds, Meta(description="Seconds that work may continue after `nodes drain`")] = (
@@ -150,7 +152,7 @@ class Config(msgspec.Struct, frozen=True):
     default_model: Annotated[str, Meta(description="Model to use if none is given")] = ""
     default_team: Annotated[str, Meta(description="Team to use if none is given")] = ""
     sessions_dir: Annotated[
-        str, Meta(description="Folder for sessions; default: `sessions` in the home of Planck")
+        str, Meta(description="Folder for sessions; default: `sessions` in Planck's home folder")
     ] = ""
     durability: Annotated[
         Literal["process", "power"],
@@ -177,7 +179,7 @@ class Config(msgspec.Struct, frozen=True):
         dict[str, Any], Meta(description="MCP servers by name, each with a command or a url")
     ] = {}
     hooks: Annotated[
-        dict[str, Any], Meta(description="Commands to run at events of a session, by event")
+        dict[str, Any], Meta(description="Commands to run when something happens in a session, by event")
     ] = {}
     agents_md: Annotated[
         Literal["nearest", "chain", "off"],
@@ -187,7 +189,7 @@ class Config(msgspec.Struct, frozen=True):
         ),
     ] = "chain"
     permissions: Annotated[Permissions, Meta(description="What agents may do without asking")] = Permissions()
-    limits: Annotated[Limits, Meta(description="Limits of a team; a model cannot raise them")] = Limits()
+    limits: Annotated[Limits, Meta(description="Limits for a team; a model cannot raise them")] = Limits()
     locale: Annotated[str, Meta(description="Language of the interface")] = ""
     providers: Annotated[dict[str, ProviderEntry], Meta(description="Model providers by name")] = {}
     models: Annotated[list[ModelEntry], Meta(description="Models with your own alias and settings")] = []
@@ -196,24 +198,25 @@ class Config(msgspec.Struct, frozen=True):
         Meta(
             ge=0,
             le=60_000,
-            description="Milliseconds that a first request waits for MCP servers and sidecars that have "
+            description="Milliseconds that the first request waits for MCP servers and sidecars that have "
             "never listed their tools",
         ),
     ] = 2_000
     keys: Annotated[
         dict[str, str | list[str]],
         Meta(
-            description="Terminal keys by action, as `?` lists them in a conversation; also editing "
-            "(emacs, vi) and bell (on, off); user configuration only"
+            description="Terminal keys by action, as `?` lists them in a conversation, plus `editing` "
+            "(emacs or vi) and `bell` (on or off); user configuration only"
         ),
     ] = {}
     budget: Annotated[
-        Allowance | None, Meta(description="Budget of one session over all its runs; user configuration only")
+        Allowance | None,
+        Meta(description="Budget for one session across all its runs; user configuration only"),
     ] = None
     quotas: Annotated[
         dict[str, QuotaEntry],
         Meta(
-            description="Daily limits of all your sessions together, by provider name; "
+            description="Daily limits for all your sessions together, by provider name; "
             "user configuration only"
         ),
     ] = {}
@@ -230,7 +233,7 @@ class Config(msgspec.Struct, frozen=True):
     cluster: Annotated[
         ClusterEntry,
         Meta(
-            description="When a node counts as lost, the same for all nodes of a pool; "
+            description="When a node counts as lost; use the same values on all nodes of a pool; "
             "user configuration only"
         ),
     ] = ClusterEntry()

@@ -89,7 +89,7 @@ def _find_first(alias_or_path: str, candidates: Sequence[Path]) -> Path:
     raise TeamFileError(
         ErrorKind.NOT_FOUND,
         f'Team not found: {alias_or_path!r}. Run "planck teams list" to see all teams, '
-        'or "planck teams new" to create one.',
+        'or "planck teams new ALIAS" to create one.',
     )
 
 
@@ -199,7 +199,7 @@ def _name_source(foreign: ForeignSpec, path: Path) -> ForeignSpec:
 
 def _refuse_doubtful(path: Path, file: TeamFile, doubt: str) -> None:
     if any(entry.base_url for entry in file.members):
-        does = "sends prompts to its own address"
+        does = "sends prompts to its own `base_url`"
     elif foreign := next((entry.acp for entry in file.members if entry.acp), None):
         does = f"starts its own program, {shlex.join(foreign.command)!r}"
     else:
@@ -227,11 +227,11 @@ def _check_members(file: TeamFile, places: Sequence[str]) -> list[str]:
     for entry in file.members:
         who = entry.name or entry.type
         if not who.isprintable() or not 0 < len(who) <= _LONGEST_NAME:
-            problems.append(f"{who!r}: a name must have 1 to {_LONGEST_NAME} characters, none invisible.")
+            problems.append(f"{who!r}: a name must have 1 to {_LONGEST_NAME} printable characters.")
         if bool(entry.provider) is not bool(entry.model_id):
             problems.append(f"{who}: `provider` and `model_id` belong together. Set both or neither.")
         elif entry.base_url and not entry.provider:
-            problems.append(f"{who}: `base_url` needs `provider` and `model_id`.")
+            problems.append(f"{who}: `base_url` needs `provider` and `model_id`. Set both.")
         problems += [f"{who}: {problem}" for name in entry.roots if (problem := _check_root(name, places))]
         if entry.acp:
             problems += [f"{who}: {problem}" for problem in _check_foreign(entry, entry.acp)]
@@ -241,9 +241,9 @@ def _check_members(file: TeamFile, places: Sequence[str]) -> list[str]:
 def _check_root(name: str, places: Sequence[str]) -> str:
     place = place_root(name, places)
     if not place:
-        return f"root {name!r} is outside the workspace, or protected. Use another folder of the workspace."
+        return f"root {name!r} is outside the workspace, or protected. Use another folder in the workspace."
     if not os.path.isdir(place) or os.path.realpath(place) != place:
-        return f"root {name!r} must be an existing folder of the workspace, not a link. Create it first."
+        return f"root {name!r} must be an existing folder in the workspace, not a link. Create it first."
     return ""
 
 
@@ -277,16 +277,16 @@ def _find_mistyped(path: Path) -> list[str]:
 def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
     own = {"provider": entry.provider, "tools": entry.tools, "skills": entry.skills, "opts": entry.opts}
     if given := [name for name, value in own.items() if value]:
-        yield f"`acp` brings its own model and tools. Leave out {', '.join(given)}."
+        yield f"An `acp` member has its own model and tools. Remove {', '.join(given)}."
     if entry.type == "orchestrator":
-        yield "the orchestrator cannot be another program. Make this member a worker."
+        yield "the orchestrator cannot be an external program. Make this member a worker."
     if not foreign.command or not foreign.command[0]:
         yield 'acp.command is empty. Set the program and its arguments, such as ["goose", "acp"].'
     for name in foreign.env:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             yield (
-                "acp.env takes names of variables, whose values come from your environment. "
-                f"{name!r} is not a name of a variable."
+                "acp.env takes variable names; their values come from your environment. "
+                f"{name!r} is not a variable name."
             )
 
 
@@ -302,11 +302,11 @@ def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
         if isinstance(failure, OSError) and failure.errno == errno.EXDEV:
             raise TeamFileError(
                 ErrorKind.OUTSIDE_WORKSPACE,
-                f"The prompt {text!r} of {entry.type!r} is outside {folder}. Move it into that folder.",
+                f"The prompt {text!r} for {entry.type!r} is outside {folder}. Move it into that folder.",
             ) from None
         raise TeamFileError(
             ErrorKind.READ_FAILED,
-            f"Cannot read the prompt {text!r} of {entry.type!r}: {failure}. Fix the path or the file.",
+            f"Cannot read the prompt {text!r} for {entry.type!r}: {failure}. Fix the path or the file.",
         ) from None
 
 
@@ -422,7 +422,10 @@ def check_team(
             continue
         if window and len(prompt.encode()) // _BYTES_PER_TOKEN > window:
             size, room = f"{len(prompt.encode()):,} bytes", f"{window:,} tokens"
-            problems.append(f"{who}: its prompt of {size} does not fit the context window of {room}.")
+            problems.append(
+                f"{who}: the prompt ({size}) does not fit the model's context window ({room}). "
+                "Shorten it, or choose another model."
+            )
     return problems
 
 

@@ -64,7 +64,7 @@ class TrustState(msgspec.Struct, frozen=True):
         """One line for the user; empty where nothing was left out."""
         if self.trusted or not self.content.runs:
             return ""
-        why = ", so its own files run nothing"
+        why = ", so its own files cannot run anything"
         if self.changed:
             why = f": files changed since you trusted it ({', '.join(self.changed)})"
         return (
@@ -144,7 +144,7 @@ class Trust:
             if any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
                 continue
             if self._this_run is None:
-                return f"{OPEN_TO_AGENTS} Or review it and pass --trust."
+                return f"{OPEN_TO_AGENTS.removesuffix('.')}, or review it and pass --trust."
             if not self._lay_there(Path(name)):
                 return OPEN_TO_AGENTS
         return ""
@@ -224,7 +224,9 @@ class Trust:
         return had
 
 
-OPEN_TO_AGENTS = "agents may write there. Move it to .planck/teams, or out of the agents' folders."
+OPEN_TO_AGENTS = (
+    "agents can change it. Move it to .planck/teams or out of the folders that agents can write to."
+)
 IN_CLONE = "it is in the clone of another session. Copy it to your own folder."
 _LISTS = ("tools_dirs", "teams_dirs")
 _USERS = ("config.json", "tools", "teams", "agents", "skills", "commands", "sidecar", "hooks")
@@ -345,7 +347,7 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
     parts = relative.split("/")
     if relative == ".planck/config.json":
         keys = [key for key in _decode(content) if key not in NARROWING]
-        what = ", ".join(map(str, keys)) or "all but stricter permissions and limits"
+        what = ", ".join(map(str, keys)) or "everything except stricter permissions and limits"
         yield f"{relative} ({what})"
     elif relative == ".mcp.json":
         from planck.config.files import find_servers  # few projects have one
@@ -374,9 +376,9 @@ def _describe_team(relative: str, team: Mapping[str, Any]) -> Iterator[str]:
         if acp:
             command = acp.get("command") if isinstance(acp, dict) else acp
             words = command if isinstance(command, list) else [command]
-            yield f"a program of {relative}: {' '.join(map(str, words))[:200]}"
+            yield f"program in {relative}: {' '.join(map(str, words))[:200]}"
         elif isinstance(member, dict) and member.get("base_url"):
-            yield f"an address of {relative}: {str(member['base_url'])[:200]}"
+            yield f"address in {relative}: {str(member['base_url'])[:200]}"
 
 
 def _decode(content: bytes) -> dict[str, Any]:
@@ -409,11 +411,12 @@ def _read_stored(home: Path) -> dict[str, dict[str, str]]:
     except NotADirectoryError:
         raise TrustError(
             ErrorKind.READ_FAILED,
-            f"The home {str(home)!r} is not a folder. Move it away, or set PLANCK_HOME.",
+            f"Planck's home {str(home)!r} is not a folder. Rename it, or set PLANCK_HOME.",
         ) from None
     except (OSError, codec.DecodeError) as problem:
         raise TrustError(
-            ErrorKind.READ_FAILED, f"Cannot read {str(trust_file(home))!r}: {problem}. Move it away."
+            ErrorKind.READ_FAILED,
+            f"Cannot read {str(trust_file(home))!r}: {problem}. Rename it, then trust your folders again.",
         ) from None
 
 

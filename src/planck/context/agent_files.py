@@ -71,7 +71,10 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     """Returns the agent of a file, or why it is none."""
     text = read_markdown(place, file)
     if text is None:
-        return "cannot be read, or leads outside the project"
+        return (
+            "cannot be read, or leads outside the project; fix its permissions, or replace "
+            "the link with a copy"
+        )
     if len(text.encode()) > MAX_BYTES:
         return f"larger than {MAX_BYTES >> 10} KiB; shorten it"
     parsed = frontmatter.split(text)

@@ -138,7 +138,7 @@ def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
     except OSError as failure:
         return str(failure.strerror)
     if not any(real.is_relative_to(os.path.realpath(place)) for place in (top, workspace)):
-        return f"it is a link to {str(real)!r}, outside the project"
+        return f"it is a link to {str(real)!r}, outside the project; replace it with a copy"
     if found.st_uid not in (os.geteuid(), 0, os.stat(workspace).st_uid):
-        return f"it belongs to another user (uid {found.st_uid})"
+        return f"it belongs to another user (uid {found.st_uid}); change its owner"
     return ""

@@ -203,7 +203,7 @@ def _require_within(fd: int, skill: Skill, path: str) -> None:
 def _outside(skill: Skill) -> SkillError:
     return SkillError(
         ErrorKind.OUTSIDE_WORKSPACE,
-        f"skill {skill.name!r} is a link that leads outside {str(skill.within)!r}",
+        f"skill {skill.name!r} is a link that leads outside {str(skill.within)!r}; replace it with a copy",
     )
 
 

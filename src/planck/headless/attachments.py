@@ -56,7 +56,8 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
         if found is None:
             if marked and written.lower().endswith(_IMAGES):
                 raise AttachmentError(
-                    ErrorKind.NOT_FOUND, f"File not found in {folder}: {written!r}. Nothing was sent."
+                    ErrorKind.NOT_FOUND,
+                    f"File not found: {written!r} in {folder}. Nothing was sent. Check the path.",
                 )
             if marked and ("/" in written or "." in written):
                 notes.append(f"{fit_line(written, 60)!r} is not a file; sent as plain text")
@@ -95,7 +96,9 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
     for name in names:
         path = folder / Path(name).expanduser()
         if not path.is_file():
-            raise AttachmentError(ErrorKind.NOT_FOUND, f"Image not found: {name!r}. Nothing was sent.")
+            raise AttachmentError(
+                ErrorKind.NOT_FOUND, f"Image not found: {name!r}. Nothing was sent. Check the path."
+            )
         try:
             fd = open_within(path, "/")
         except OSError as problem:
@@ -107,7 +110,8 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
         if image is None:
             raise AttachmentError(
                 ErrorKind.INVALID_ARGS,
-                f"{name!r} is not an image that models accept (png, jpeg, gif or webp). Nothing was sent.",
+                f"{name!r} is not an image that models accept (png, jpeg, gif or webp). Nothing was sent. "
+                "Convert it first.",
             )
         images.append(image)
     return images
@@ -153,7 +157,7 @@ def _read_image(fd: int, name: str) -> Image | None:
                 raise AttachmentError(
                     ErrorKind.INVALID_ARGS,
                     f"{name!r} is not an image that models accept (png, jpeg, gif or webp). "
-                    "Nothing was sent.",
+                    "Nothing was sent. Convert it first.",
                 )
             return None
         with open(fd, "rb", closefd=False) as file:
@@ -176,7 +180,10 @@ def _read_file(fd: int, name: str, limit: int) -> str:
             return _list_folder(fd)
         _require_regular(fd)
         if b"\0" in os.pread(fd, 8192, 0):
-            raise AttachmentError(ErrorKind.INVALID_ARGS, f"{name!r} is not a text file. Nothing was sent.")
+            raise AttachmentError(
+                ErrorKind.INVALID_ARGS,
+                f"{name!r} is not a text file. Nothing was sent. Remove its `@` to send only the name.",
+            )
         return read_text(fd, limit)
     except OSError as problem:
         raise _unreadable(name, problem) from problem
@@ -196,7 +203,8 @@ def _require_regular(fd: int) -> None:
 
 def _unreadable(name: str, problem: OSError) -> AttachmentError:
     return AttachmentError(
-        ErrorKind.READ_FAILED, f"Cannot read {name!r}: {problem.strerror or problem}. Nothing was sent."
+        ErrorKind.READ_FAILED,
+        f"Cannot read {name!r}: {problem.strerror or problem}. Nothing was sent. Check the file.",
     )
 
 

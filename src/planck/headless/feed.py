@@ -36,7 +36,8 @@ class Behind(PlanckError):
 
     def __init__(self, seq: int) -> None:
         super().__init__(
-            ErrorKind.LIMIT_EXCEEDED, f"The client fell behind after event {seq}. Ask again from there."
+            ErrorKind.LIMIT_EXCEEDED,
+            f"The client read too slowly and fell behind after event {seq}. Open the feed again from there.",
         )
         self.seq = seq
 

@@ -55,7 +55,7 @@ class Inbox:
         if digest != waiting.question.digest:
             return Err(
                 ErrorKind.WRITER_CONFLICT,
-                "This answer is for another question than the pending one. Read the question again.",
+                "This answer is for a different question. Read the pending question again.",
             )
         if allow and answer.scope is not Scope.ONCE and not waiting.question.rule:
             return Err(

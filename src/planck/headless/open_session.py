@@ -56,7 +56,7 @@ _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
 _SAID_AGAIN = (
     f"A Stop hook told the orchestrator to continue, but it ended with the same text {_SAME_TEXTS} times, "
-    "so it is not continued again. Tell it what to do instead, or fix the hook."
+    "so it was not told to continue again. Tell it what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5
@@ -198,7 +198,7 @@ class OpenSession:
         self._wired.change_mode(mode)
         if self._wired.mode is not before:
             await log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
-            await self._tell_mode("The user changed it: ")
+            await self._tell_mode("The user changed the mode. ")
 
     async def accept_plan(self) -> Accepted:
         """Let the orchestrator carry out the plan that it made in mode `plan`.
@@ -229,7 +229,7 @@ class OpenSession:
         """Tells the agents of a resumed session that their mode is another, or that a person is there now."""
         if before and before.mode != self._wired.mode:
             await self._log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before.mode))
-            await self._tell_mode("The user changed it: ")
+            await self._tell_mode("The user changed the mode. ")
         elif before and before.person is not None and before.person != self._wired.person:
             await self._tell_mode("")
 

@@ -110,7 +110,8 @@ def _proxy(url: str) -> Origin:
         return _origin(url if "://" in url else f"http://{url}")[0]
     except ProviderError as error:
         raise ProviderError(
-            ErrorKind.INVALID_ARGS, f"Cannot use the proxy. {error.err.message} Or unset HTTPS_PROXY."
+            ErrorKind.INVALID_ARGS,
+            f"Cannot use the proxy. {error.err.message} To use no proxy, unset HTTPS_PROXY.",
         ) from None
 
 

@@ -58,7 +58,9 @@ class Connection(asyncio.Protocol):
         answer = await self.request(head, b"")
         if answer.status != 200:
             self.abort()
-            raise network_error(f"The proxy refused a tunnel to {self.origin} (HTTP {answer.status}).")
+            raise network_error(
+                f"The proxy refused a tunnel to {self.origin} (HTTP {answer.status}). Check its settings."
+            )
         transport: asyncio.Transport = self._transport
         self._answer = None
         self.connection_lost(None)

@@ -113,7 +113,9 @@ class GuardedProtocol(HttpToolsProtocol):
     def _count_head(self, size: int) -> None:
         self._head += size
         if self._head > _HEAD or len(self.headers) > _HEADERS:
-            self.refuse(431, ErrorKind.LIMIT_EXCEEDED, "The request headers are too large. Send fewer.")
+            self.refuse(
+                431, ErrorKind.LIMIT_EXCEEDED, "The request headers are too large. Send fewer headers."
+            )
 
     def on_headers_complete(self) -> None:
         if not self.transport.is_closing():

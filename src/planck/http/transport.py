@@ -216,7 +216,8 @@ class HttpTransport:
                     self._tls = ssl.create_default_context(cafile=self._network.ca_bundle or None)
             except OSError as error:
                 raise network_error(
-                    f"Cannot use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}."
+                    f"Cannot use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}. "
+                    "Check SSL_CERT_FILE."
                 ) from None
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
@@ -255,7 +256,8 @@ def _unreachable(origin: Origin, error: OSError) -> ProviderError:
     if hasattr(error, "verify_message"):  # ssl.SSLCertVerificationError, which only a loaded ssl can raise
         return ProviderError(
             ErrorKind.NETWORK,
-            f"The certificate of {origin} is not trusted: {_reason(error)}. Check the certificate bundle.",
+            f"The certificate of {origin} is not trusted: {_reason(error)}. To trust it, set SSL_CERT_FILE "
+            "to a file with its CA certificate.",
             {"permanent": True},
         )
     return network_error(f"Cannot connect to {origin}: {_reason(error)}. Check the address and the network.")

@@ -201,7 +201,7 @@ def _convert(answer: dict[str, Any], type_: type[T], url: str) -> T:
     except msgspec.ValidationError as problem:
         shape = str(problem).split(":")[0]  # without the value, which may be a token
         raise AuthError(
-            ErrorKind.INVALID_RESPONSE, f"{url!r} returned an invalid response: {shape}."
+            ErrorKind.INVALID_RESPONSE, f"{url!r} returned an invalid response: {shape}. Check the address."
         ) from None
 
 

@@ -66,7 +66,7 @@ class Retrying:
             shown = False
             ticket = self._pace.admit(request) if self._pace else None
             if self._pace and ticket is None:
-                yield _status("pacing", "waiting to stay within limits.providers")
+                yield _status("pacing", "waiting to stay within the rate limits in limits.providers")
                 ticket = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:

@@ -32,7 +32,7 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     code, said = _parse_error(body)
     kind = _kind(status, code, said, passes=bool(_find_delay(body)) and b"PerDay" not in body)
     said = _printable(redact(said, endpoint.secrets)).rstrip(".") or "no reason given"
-    where = f"{endpoint.name!r} {f'returned HTTP {status}' if status else 'broke off its response'}"
+    where = f"{endpoint.name!r} {f'returned HTTP {status}' if status else 'stopped with an error'}"
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
         details["code"] = _printable(redact(code, endpoint.secrets))
@@ -46,7 +46,7 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
 
 _HINTS = {
     ErrorKind.NOT_AUTHENTICATED: 'Set its API key, or run "planck auth login {provider}".',
-    ErrorKind.USAGE_LIMIT_REACHED: "Check the plan and the credit of your account.",
+    ErrorKind.USAGE_LIMIT_REACHED: "Check your account's plan and credit.",
     ErrorKind.MODEL_NOT_SUPPORTED: 'Run "planck models list".',
     ErrorKind.CONTEXT_OVERFLOW: "Compact the conversation.",
     ErrorKind.RATE_LIMITED: "Try again later.",

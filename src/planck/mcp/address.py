@@ -42,7 +42,7 @@ class _HttpLink(Link):
 
     def refuse(self, status: int) -> None:
         """It does not know who we are: to ask again would change nothing."""
-        sign_in = f"run `planck mcp login {self._name}`, or check `headers` in its entry"
+        sign_in = f"run `planck mcp login {self._name}`, or check `headers` in its mcpServers entry"
         self.refused = f"HTTP {status}; {sign_in}"
 
     def close(self, reason: str) -> None:
@@ -76,9 +76,11 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            raise httpx2.RemoteProtocolError("the response is compressed, which Planck did not request")
+            raise httpx2.RemoteProtocolError(
+                "the response is compressed, although Planck did not request that; turn compression off"
+            )
         if response.status_code == 404 and "mcp-session-id" in request.headers and request.method == "POST":
-            self._link.close("it no longer knows this session (HTTP 404)")
+            self._link.close("its session has expired (HTTP 404)")
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream)
@@ -98,7 +100,7 @@ async def _explain(response: httpx2.Response) -> httpx2.Response:
     """The same answer in the words of the protocol: a user learns that it is the token, not the network."""
     words = fit_line((await response.aread()).decode(errors="replace"), 200)
     await response.aclose()
-    way_out = "; check `headers` in its entry" if response.status_code in (401, 403, 407) else ""
+    way_out = "; check `headers` in its mcpServers entry" if response.status_code in (401, 403, 407) else ""
     status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
     message = f"{status}{f': {words}' if words else ''}{way_out}"
     failed = {"code": CONNECTION_CLOSED, "message": message, "data": HTTP_FAILED}

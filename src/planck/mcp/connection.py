@@ -233,7 +233,7 @@ class Connection:
         except ListenNotSupportedError:
             pass
         except Exception:
-            log.debug("%s does not report changes of its tools", self._launch.label, exc_info=True)
+            log.debug("%s does not report changes to its tools", self._launch.label, exc_info=True)
 
     async def _probe(self, client: Client) -> None:
         timeout = self._launch.probe_timeout
@@ -243,7 +243,7 @@ class Connection:
             except (MCPError, ValidationError):
                 pass  # any answer is an answer
         if scope.cancelled_caught:
-            self.end(self._failed(f"it hangs: no response within {timeout:g} s after a call timed out"))
+            self.end(self._failed(f"it hangs (no response within {timeout:g} s after a call timed out)"))
 
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]
@@ -281,6 +281,6 @@ def _declined(problem: MCPError, *, ours: bool) -> Err:
         return own
     return Err(
         ErrorKind.COMMAND_FAILED,
-        problem.error.message or "the server rejected the call",
+        problem.error.message or "the server rejected the call without a reason; check the arguments",
         {"code": CONNECTION_CLOSED if problem.error.code == SAID_CLOSED else problem.error.code},
     )

@@ -72,7 +72,7 @@ def _bind(port: int) -> socket.socket:
         listening.close()
         raise PeerError(
             ErrorKind.PEER_FAILED,
-            f"Cannot listen on port {port}: {problem.strerror}. Choose another, or 0 for any free port.",
+            f"Cannot listen on port {port}: {problem.strerror}. Choose another port, or 0 for any free port.",
         ) from None
     return listening
 
@@ -120,7 +120,8 @@ class _GuardedApp:
             why = "The Host header does not name this server. Use the address that it printed."
             return HTTPStatus.MISDIRECTED_REQUEST, why
         if not set(given(b"origin")) <= self._origins or not set(given(b"sec-fetch-site")) <= _OWN_SITE:
-            return HTTPStatus.FORBIDDEN, "A page from another origin cannot use this server."
+            why = "A page from another origin cannot use this server. Use an MCP client."
+            return HTTPStatus.FORBIDDEN, why
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._expected):
             return HTTPStatus.UNAUTHORIZED, "Missing or invalid token. Send `Authorization: Bearer TOKEN`."
         return None

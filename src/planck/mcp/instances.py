@@ -108,5 +108,5 @@ class Instances:
         return Err(
             ErrorKind.SANDBOX_UNAVAILABLE,
             f"{self.launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
-            "call it again so that the user is asked, or tell the user to add a rule with `unconfined`",
+            "call the tool again to ask the user, or tell the user to add a rule with `unconfined`",
         )

@@ -52,24 +52,26 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
     total = 0
     for count, entry in enumerate(raw):
         if count >= MAX_TOOLS:
-            problems.append(f"more than {MAX_TOOLS} tools; the rest is omitted")
+            problems.append(f"more than {MAX_TOOLS} tools; the rest are omitted")
             break
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            problems.append(f"tool {count + 1} has no name")
+            problems.append(f"tool {count + 1} is omitted: it has no name")
             continue
         name: str = entry["name"]
         schema: Any = entry.get("inputSchema")
         description = entry["description"] if isinstance(entry.get("description"), str) else ""
-        wanted = make_name(prefix, name)
+        wanted, shown = make_name(prefix, name), repr(drop_unseen(name)[:80])
         if wanted in tools:
-            problems.append(f"{drop_unseen(name)[:80]!r}: an earlier tool already has the name {wanted!r}")
+            problems.append(f"{shown} is omitted: an earlier tool already has the name {wanted!r}")
         elif problem := _find_problem(schema):
-            problems.append(f"{drop_unseen(name)[:80]!r}: {problem}")
+            problems.append(f"{shown} is omitted: {problem}")
         else:
             spec = ToolSpec(wanted, drop_unseen(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
             total += len(codec.encode(spec))
             if total > MAX_TOTAL:
-                problems.append(f"more than {MAX_TOTAL} bytes of tools; the rest is omitted")
+                problems.append(
+                    f"more than {MAX_TOTAL} bytes of tool definitions; the other tools are omitted"
+                )
                 break
             tools[wanted] = ListedTool(name, spec)
     return Listing(tuple(tools.values()), tuple(problems))

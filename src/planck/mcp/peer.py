@@ -140,9 +140,11 @@ class Peer:
         except TimeoutError:
             if self._connection is not None and call in self._connection.in_flight:
                 self._connection.suspect()
+            longer = "`timeout_ms`" if self.launch.ours else "`timeout` in its mcpServers entry"
             return Err(
                 ErrorKind.TIMEOUT,
-                f"{name!r} of {self.launch.label} did not finish within {timeout:g} s and was stopped",
+                f"{name!r} of {self.launch.label} did not finish within {timeout:g} s and was stopped; "
+                f"ask for less at a time, or set a larger {longer}",
                 {"timeout_ms": int(timeout * 1000), "output": call.partial_output},
             )
         finally:
@@ -170,7 +172,10 @@ class Peer:
                 self._set_state(State.DISCONNECTED, over.message)
                 await self._unless_closing(asyncio.sleep(_BACKOFF[failures - 1]))
                 continue
-            given_up = f"; gave up after {RESTARTS} restarts in {RESTART_WINDOW:g} s" if failures else ""
+            step = "fix it and save the file" if self.launch.ours else "fix it, then restart Planck"
+            given_up = (
+                f"; gave up after {RESTARTS} restarts in {RESTART_WINDOW:g} s; {step}" if failures else ""
+            )
             self._set_state(State.ERROR, over.message + given_up)
             self._fail_waiting()
             await self._unless_closing(self.launch.wait_for_change())

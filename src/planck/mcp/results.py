@@ -32,7 +32,9 @@ def decode_outcome(result: CallToolResult, *, ours: bool) -> Outcome:
         return outcome if isinstance(outcome, Err) else Ok({**outcome.value, **pictures})
     text = "\n".join(filter(None, map(_text, result.content)))
     if result.is_error:
-        return Err(ErrorKind.COMMAND_FAILED, text or "the tool failed without giving a reason")
+        return Err(
+            ErrorKind.COMMAND_FAILED, text or "the tool failed without giving a reason; check the arguments"
+        )
     if not text and result.structured_content is not None:
         text = codec.encode_str(result.structured_content)
     return Ok({"output": text, **pictures})

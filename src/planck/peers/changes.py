@@ -53,10 +53,11 @@ class ServerChanges:
         same = [one for one in tools if self._is_taken(one)]
         self._held = [one for one in tools if one not in same]
         if self._held:
-            way_out = "you will be asked about them" if self._ask() else "restart planck to use them"
+            way_out = "you will be asked about them" if self._ask() else "restart Planck to use them"
             names = ", ".join(listed.spec.name for listed in self._held[:10])
             self._server.changed_state(
-                "connected", f"not offered, because new or changed since the start: {names}; {way_out}"
+                "connected",
+                f"agents cannot use tools that are new or changed since the start: {names}; {way_out}",
             )
         return same
 

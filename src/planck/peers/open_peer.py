@@ -209,7 +209,9 @@ class OpenServer(OpenPeer):
         spec = read_server(self.name, planned.entry, project.environ)
         if spec.disabled:
             self.disabled = True
-            raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled")
+            raise PeerError(
+                ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled; remove `disabled` to use it"
+            )
         planned.folder.mkdir(parents=True, exist_ok=True)
         self._timeout = spec.timeout
         return _launch_server(planned, spec, project)

@@ -125,7 +125,7 @@ class Peers:
                         if name in sidecar.compactors:
                             return await compacting.compact(peer, name, messages, _COMPACT_TIMEOUT)
         except TimeoutError:
-            return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
+            return Err(ErrorKind.TIMEOUT, f"the sidecar returned no summary within {_COMPACT_TIMEOUT:g} s")
         return Err(ErrorKind.NOT_FOUND, "no running sidecar has this compactor; run `planck sidecar status`")
 
     def report(self, taken: Collection[str] = ()) -> list[PeerReport]:

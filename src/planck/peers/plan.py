@@ -111,7 +111,8 @@ def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
     if not spec.url:
         raise ConfigError(
             ErrorKind.INVALID_ARGS,
-            f"MCP server {name!r} is a local program. Only a server with a `url` has a sign-in.",
+            f"MCP server {name!r} is a local program and needs no sign-in. "
+            "Only servers with a `url` support it.",
         )
     return TokenFile(project.home, name, spec.url)
 
@@ -155,11 +156,12 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
     for name, text in paths.items():
         path = workspace / Path(text).expanduser()
         if resources.is_in_clone(path):
-            notices.append(f"sidecar not started: {path} is in the clone of another session")
+            notices.append(f"sidecar not started: {path} is in another session's clone; move it out of there")
         elif resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
             planned.append(PlannedSidecar(name, path))
         elif path != own:  # of the project's own files the trust itself tells
-            notices.append(f"sidecar not started: {path} is in this folder, which is not trusted")
+            why = "this folder is not trusted; review its files, then pass --trust"
+            notices.append(f"sidecar {path} not started: {why}")
     return tuple(planned)
 
 
@@ -172,7 +174,7 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
 
         return find_servers(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
-        notices.append(f"{file} is ignored: {problem}")
+        notices.append(f"{file} is ignored: {problem}; correct the file")
         return {}
 
 
@@ -186,7 +188,8 @@ def read_servers(text: str) -> dict[str, Any]:
         return find_servers(json.loads(text))
     except OSError as problem:
         raise ConfigError(
-            ErrorKind.READ_FAILED, f"Cannot read --mcp-config {text!r}: {problem.strerror}. Name a file."
+            ErrorKind.READ_FAILED,
+            f"Cannot read --mcp-config {text!r}: {problem.strerror}. Pass a readable file.",
         ) from None
     except (ValueError, RecursionError) as problem:
         raise ConfigError(
@@ -206,7 +209,7 @@ def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
 
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
-        return {"problem": "not an object"}
+        return {"problem": "the entry is not an object"}
     from planck.config.keys.secrets import (
         hide_in_arguments,
         hide_in_text,

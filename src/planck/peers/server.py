@@ -66,7 +66,7 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
         if not spec.command and (near := [did_you_mean(key, _WAYS) for key in raw if key not in _WAYS]):
             wrong += "".join(near[:1])
     elif spec.url and not re.match(r"https?://", spec.url):
-        wrong = f"{spec.url!r} is not an http or https address"
+        wrong = f"`url` must start with http:// or https://, not {spec.url!r}"
     elif spec.type == "sse":
         wrong = "the old SSE transport is not supported; set a streamable HTTP `url`"
     else:

@@ -197,12 +197,17 @@ def _explain(name: str, problem: BaseException) -> SignInError:
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     if isinstance(problem, OAuthFlowError):
-        return SignInError(ErrorKind.NOT_AUTHENTICATED, f"Sign-in to MCP server {name!r} failed: {problem}")
+        said = str(problem).rstrip(".")
+        why = f'Sign-in to MCP server {name!r} failed: {said}. Run "planck mcp login {name}" again.'
+        return SignInError(ErrorKind.NOT_AUTHENTICATED, why)
     if isinstance(problem, httpx2.TransportError | OSError):
         why = f"Cannot reach MCP server {name!r}: {problem}. Check its `url`."
         return SignInError(ErrorKind.NETWORK, why)
     if isinstance(problem, MCPError | ValidationError | ValueError):
-        why = f"MCP server {name!r} sent an invalid response: {problem}"
+        said = str(problem).rstrip(".")
+        why = (
+            f"MCP server {name!r} sent an invalid response: {said}. Check that its `url` is the MCP endpoint."
+        )
         return SignInError(ErrorKind.PEER_PROTOCOL, why)
     raise problem
 

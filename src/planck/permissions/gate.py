@@ -259,7 +259,7 @@ class AgentGate:
             return await self.deny(call, "user", why, words=words, **said)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
-            before = "the user said yes, but it was denied after the question was asked: "
+            before = "the user said yes, but by then it was no longer allowed: "
             return await self._deny_by(call, now, before, **said)
         scope, how = gate.remember(self.agent_id, question, answer)
         reason = f"the user said yes{how}"
@@ -355,7 +355,9 @@ class _Shown:
     async def settle(self, outcome: Outcome) -> Err | Confinement | Trial | None:
         if not isinstance(outcome, Err) or CHANGED not in outcome.details or self._asked >= _MAX_ASKED:
             return None
-        why = f"the file changed after you were asked, so this shows the call as of now; {self._verdict.why}"
+        why = (
+            f"the file changed after you were asked, so this shows the call as it is now; {self._verdict.why}"
+        )
         return await self._gate.ask(self._call, replace(self._verdict, why=why), asked=self._asked)
 
 

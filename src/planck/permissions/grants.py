@@ -76,7 +76,9 @@ def revise_rule(question: Question, text: str) -> Question | Err:
     if outside:
         command = command.removesuffix(OUTSIDE).strip()
     if not offered.command:
-        return _refuse(f"only {question.rule!r} can be remembered for this call")
+        return _refuse(
+            f"only {question.rule!r} can be remembered for this call; use that rule, or allow the call once"
+        )
     *_, last = command.split() or [""]
     star = last == ANY
     words = _read_words(command.rstrip().removesuffix(ANY) if star else command)
@@ -86,7 +88,7 @@ def revise_rule(question: Question, text: str) -> Question | Err:
         return _refuse(problem)
     asked = _read_words(offered.command)
     if (asked[: len(words)] if star else asked) != words:
-        return _refuse(f"{command!r} does not match this command")
+        return _refuse(f"{command!r} does not match this command; correct the rule")
     spelled = f"{shlex.join(words)} {ANY}" if star else shlex.join(words)
     rule = msgspec.structs.replace(offered, command=spelled, exact=not star, unconfined=outside)
     return msgspec.structs.replace(question, rule=spell_rule(rule), written=codec.encode_str(rule))
@@ -111,13 +113,21 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     family = _family(program)
     known = _find_row(program)
     if family in _NEVER or known.runs_anything:
-        return f"no {ANY} after {program!r}, which could then do anything; allow the exact command"
+        return (
+            f"a rule cannot have {ANY} after {program!r}, which could then do anything; allow "
+            "the exact command"
+        )
     if not known.verbs:
         return ""
     if len(words) < 2 or words[1].startswith("-"):
-        return f"no {ANY} directly after {program!r}; name a subcommand first: `{program} status {ANY}`"
+        return (
+            f"a rule cannot have {ANY} directly after {program!r}; add a subcommand: `{program} status {ANY}`"
+        )
     if words[1] in known.verbs:
-        return f"no {ANY} after `{program} {words[1]}`, which can start any program; allow the exact command"
+        return (
+            f"a rule cannot have {ANY} after `{program} {words[1]}`, which can start any "
+            "program; allow the exact command"
+        )
     return ""
 
 
@@ -126,8 +136,8 @@ def _refuse_free_star(question: Question, outside: bool) -> str:
     if question.wider and not outside:
         return ""
     return (
-        f"no {ANY} outside the sandbox, because it could then change any file; allow the exact command, or "
-        f"add a rule with `unconfined` to {question.place} yourself"
+        f"a rule outside the sandbox cannot contain {ANY}, because it could then change any file; allow the "
+        f"exact command, or add a rule with `unconfined` to {question.place} yourself"
     )
 
 

@@ -137,7 +137,10 @@ def _judge(
     why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
     if around.why_closed:
         base = Decision.ASK
-        why = f"no sandbox may write here, so changing files requires approval: {around.why_closed}"
+        why = (
+            "the sandbox cannot make this folder writable, so changing files requires "
+            f"approval: {around.why_closed}"
+        )
     if tool in HOST_TOOLS and base is Decision.ASK:
         why = "a request to a host requires approval until a rule allows it"
     if base is Decision.DENY:
@@ -148,7 +151,7 @@ def _judge(
     if ruling.note:
         why += f"; {ruling.note}"
     elif ruling.unreadable and ruling.decision is not Decision.DENY:
-        why += "; no rule can allow it, because the command is more than plain words"
+        why += "; no rule can allow it, because the command uses shell syntax beyond plain words"
     rights = _confinement(authority, around, effect, decision, ruling)
     if around.closed and decision is Decision.ALLOW and ruling.decision is None:
         # Wherever a link leads meanwhile: what nobody was asked about is not written.
@@ -167,12 +170,12 @@ def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
 def _escalate(verdict: Verdict, authority: Authority, around: PolicyContext, reason: str) -> Verdict:
     """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
     if authority.mode in CHANGELESS:
-        why = f"mode {authority.mode.value!r} gives no command more permissions"
+        why = f"mode {authority.mode.value!r} does not allow more permissions for commands"
         return Verdict(Decision.DENY, verdict.confinement, why)
     free = verdict.decision is Decision.ALLOW and verdict.confinement.mode is Mode.FULL
     if verdict.decision is Decision.DENY or free:
         return verdict
-    why = f'it asks for more permissions than its sandbox gives, and says: "{reason}"'
+    why = f'the agent asks for more permissions than the sandbox gives: "{reason}"'
     if verdict.decision is Decision.ASK and verdict.by_rule:
         return msgspec.structs.replace(verdict, why=f"{verdict.why}; {why}")
     return Verdict(Decision.ASK, _rights(authority, around, mode=Mode.FULL), why)

@@ -1,4 +1,4 @@
-"""The question to the user about a call or a server's tools, what others may see of it, and a denial's next step."""
+"""The question to the user about a call or a server's tools, and the next step after a denial."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -73,8 +73,8 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
         agent=f"MCP server {spell_out(change.server)!r}",
         tool=change.names,
         text=change.text,
-        adds="agents with this server's tools may call these tools as they are now described",
-        reason="new or changed tools of a server are blocked until you have reviewed them",
+        adds="agents that have this server's tools may call these, as described here",
+        reason="a server's new or changed tools are blocked until you approve them",
         digest=change.digest,
     )
 
@@ -117,8 +117,8 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if rights.addresses:
         place = spell_out(", ".join(rights.addresses))
         return (
-            f"sends everything the new agent is told and reads, including your files, to {place}, "
-            "which controls it"
+            f"sends everything the new agent is told and reads, including your files, to {place}; "
+            "that server then controls the agent"
         )
     if tool.name in HOST_TOOLS:
         return "sends the URL to that host and reads its response; contacts no other host"
@@ -148,7 +148,7 @@ def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str
         case "mode" if tool.effect is Effect.FILES:
             return "Describe the change in your answer instead."
         case "hook":
-            return "Do what it says, or leave the call out."
+            return "Follow the hook's reason, or continue without this call."
         case "grant":
             return f"Ask {asker} to have it done, or report it as not done."
         case "address":

@@ -163,24 +163,32 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     if rule.command:
         if not _names_one(rule.tool, COMMAND_TOOLS):
             known = " or ".join(COMMAND_TOOLS)
-            raise RuleError(f"{source}: only {known} has a `command`. Remove it, or the tool {rule.tool!r}.")
+            raise RuleError(
+                f"{source}: `command` is valid only in rules for {known}. Remove `command`, or "
+                f"change the tool {rule.tool!r}."
+            )
         begins = rule.decision is Decision.ALLOW and not rule.exact
         from planck.permissions.ruling import read_words
 
         words = read_words(rule.command.removesuffix(" *") if begins else rule.command)
         if not words:
             raise RuleError(
-                f"{source}: {rule.command!r} is not the beginning of one plain command. Use words only."
+                f"{source}: {rule.command!r} is not a plain command, or the beginning of one. Use words only."
             )
     if rule.host and (rule.command or not _names_one(rule.tool, HOST_TOOLS)):
         known = " or ".join(HOST_TOOLS)
-        raise RuleError(f"{source}: only {known} has a `host`. Remove it, or the tool {rule.tool!r}.")
+        raise RuleError(
+            f"{source}: `host` is valid only in rules for {known}. Remove `host`, or change the tool "
+            f"{rule.tool!r}."
+        )
     if rule.host and not re.fullmatch(_HOST, rule.host):
         raise RuleError(f"{source}: {rule.host!r} is not a host. Write example.org or *.example.org.")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
-        raise RuleError(f"{source}: `exact` applies only to a `command` that is allowed. Remove it.")
+        raise RuleError(f"{source}: `exact` is valid only in a rule that allows a `command`. Remove `exact`.")
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
-        raise RuleError(f"{source}: `network` and `unconfined` need the decision `allow`. Remove them.")
+        raise RuleError(
+            f"{source}: `network` and `unconfined` are valid only with the decision `allow`. Remove them."
+        )
     program = words[0].rpartition("/")[2] if words else ""
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)
@@ -205,5 +213,5 @@ def _check_examples(one: SourcedRule) -> None:
                 says = "does not match" if wanted else "matches"
                 raise RuleError(
                     f"{one.source}: {one.rule.command or one.rule.tool!r} {says} its own example "
-                    f"{example!r}. Correct one of the two.",
+                    f"{example!r}. Correct the rule or the example.",
                 )

@@ -128,38 +128,36 @@ class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rpm: Annotated[_Count | None, Meta(description="Requests per minute")] = None
     tpm: Annotated[_Count | None, Meta(description="Tokens per minute, input and output")] = None
-    concurrent: Annotated[_Count | None, Meta(description="Concurrent requests of one process")] = None
+    concurrent: Annotated[_Count | None, Meta(description="Concurrent requests from one process")] = None
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of a team. The user can change them, a model cannot."""
 
-    live_agents: Annotated[_Count, Meta(description="Live agents of a team, with the orchestrator")] = 8
+    live_agents: Annotated[_Count, Meta(description="Live agents in a team, including the orchestrator")] = 8
     total_agents: Annotated[_Count, Meta(description="Agents started in a session, in total")] = 64
     spawn_depth: Annotated[int, Meta(ge=0, description="How many levels deep agents may spawn agents")] = 1
     inbox: Annotated[_Count, Meta(description="Messages that may be queued for one agent")] = 100
-    messages: Annotated[_Count, Meta(description="Asks and tasks between agents per message of the user")] = (
-        200
-    )
+    messages: Annotated[_Count, Meta(description="Asks and tasks between agents per user message")] = 200
     calls: Annotated[_Count, Meta(description="Tool calls in one model response; with more, none runs")] = 128
-    answer_bytes: Annotated[_Count, Meta(description="Size of one model response; the rest is not read")] = (
+    answer_bytes: Annotated[_Count, Meta(description="Bytes in one model response; the rest is not read")] = (
         16 << 20
     )
-    envelope_bytes: Annotated[_Count, Meta(description="Size of one message between agents")] = 262_144
-    hops: Annotated[_Count, Meta(description="Length of a chain of messages that cause one another")] = 16
+    envelope_bytes: Annotated[_Count, Meta(description="Bytes in one message between agents")] = 262_144
+    hops: Annotated[_Count, Meta(description="Length of a chain of messages that trigger one another")] = 16
     steps: Annotated[_Count, Meta(description="Model calls in one turn")] = 100
     wait_s: Annotated[
         int,
         Meta(
             ge=0,
             le=86_400,
-            description="Total seconds that one model call waits for a provider that says when it accepts "
-            "requests again; 0 does not wait",
+            description="Maximum seconds that one model call waits if the provider says when to retry; "
+            "0: do not wait",
         ),
     ] = 0
     providers: Annotated[
         dict[str, ProviderLimits],
-        Meta(description="Request limits by name in `providers`; only in your own file"),
+        Meta(description="Request limits by name in `providers`; user configuration only"),
     ] = {}
 
 

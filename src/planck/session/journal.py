@@ -152,7 +152,8 @@ def _draft(ts: str, entry: Entry, redactor: Redactor | None) -> Draft:
     fact = entry.fact
     if fact.type in DELTAS:
         raise StoreError(
-            ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta and is never stored. Publish it."
+            ErrorKind.EPHEMERAL_NOT_LOGGABLE,
+            f"{fact.type!r} is a delta and is never stored. Publish it instead.",
         )
     if redactor is not None and isinstance(fact, FileChanged) and fact.before:
         before, keys = redactor.cut(fact.before)
@@ -160,7 +161,7 @@ def _draft(ts: str, entry: Entry, redactor: Redactor | None) -> Draft:
     try:
         data = codec.encode(fact)
     except (TypeError, ValueError, OverflowError, RecursionError) as e:
-        text = f"A {fact.type!r} event cannot be written as JSON: {e}."
+        text = f"A {fact.type!r} event cannot be written as JSON: {e}. Use only JSON values in it."
         raise StoreError(ErrorKind.LOG_ENCODE_FAILED, text) from e
     if redactor is not None:
         data = redactor(data)

@@ -171,8 +171,9 @@ class _Room:
         if files > 0 and len(self._open) + self._coming >= max(files // 10, 1):  # else it is RLIM_INFINITY
             raise SessionError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{len(self._open) + self._coming} sessions are open, a tenth of the {files} files that this "
-                'process may open. Close one, or raise the limit with "ulimit -n" before the process starts.',
+                f"Too many open sessions: {len(self._open) + self._coming}. The limit is one tenth of the "
+                f"{files} files that this process may open. Close a session, or raise the file limit with "
+                '"ulimit -n" before you start the process.',
                 {"open": len(self._open) + self._coming, "files": files},
             )
         self._coming += 1

@@ -354,18 +354,19 @@ def _require_same_place(slot: Slot, path: str) -> None:
     """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
     if slot.relative != os.path.normpath(path):
         raise WorkspaceError(
-            ErrorKind.WRITE_FAILED, f"{path!r} now leads to {slot.relative!r}, through a link made later"
+            ErrorKind.WRITE_FAILED,
+            f"{path!r} now leads to {slot.relative!r} through a newer link; remove it first",
         )
 
 
 def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
     """Returns the file without this change, in a tuple because None is a file; or why it can't be had."""
     if change.fact.keys:
-        return "its old content has a key that is not known here; set that key again, then undo"
+        return "its old content contains a secret that is not known here; set that secret again, then undo"
     before, after = change.fact.before, change.after
     if not change.known:
         if state is None or _digest(state) != change.fact.after_sha256:
-            return "it was changed later, and the log does not have what this call wrote"
+            return "it was changed later, and the log does not contain what this call wrote"
         after = state
     if state == after:
         return (before,)

@@ -87,18 +87,22 @@ class _Check:
             match = ASSIGNMENT.match(word.text)
             evaluated = match and (match[1] in _EVALUATED_NAMES or match[1].startswith("GIT_CONFIG_"))
             if match and evaluated and self.is_tainted(word):
-                raise ShellError(f"a value cannot be assigned to {match[1]}, which is evaluated")
+                raise ShellError(
+                    f"a placeholder's value cannot be assigned to {match[1]}, which is evaluated"
+                )
         if any((match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or "") for word in command):
-            raise ShellError("a value cannot be an array's index, which bash evaluates")
+            raise ShellError("a placeholder's value cannot be an array index, because bash evaluates it")
 
     def _check_name(self, words: list[Word]) -> None:
         name = words[0]
         if name.nested:
-            raise ShellError("the output of a command that gets a value cannot name a command")
+            raise ShellError(
+                "a command name cannot come from the output of a command that receives a placeholder's value"
+            )
         if name.names & self.outputs and self.written:
-            raise ShellError("a file that the template writes might name the command")
+            raise ShellError("the command name might come from a file that the template writes")
         if name.runs and self.feeds:
-            raise ShellError("a command that is known only at run time might evaluate its input")
+            raise ShellError("a command whose name is known only at run time might evaluate its input")
         self._refuse_naming(name)
         tainted = self.is_tainted(name)
         if not _is_unknown(name) or not (len(words) > 1 or tainted):
@@ -106,14 +110,14 @@ class _Check:
         if self.pieces is not None:
             self.pieces[name.at] = RUN_A_PROGRAM
         elif tainted:
-            raise ShellError("a value cannot name the command in a script of sh -c")
+            raise ShellError("a placeholder's value cannot be a command name in an `sh -c` script")
 
     def _refuse_naming(self, name: Word) -> None:
         """A variable is split into words, the first of which would be a command; a placeholder is one."""
         if name.names & self.carriers:
-            raise ShellError("a variable that carries a value cannot name a command")
+            raise ShellError("a command name cannot come from a variable that holds a placeholder's value")
         if any(_is_named_plainly(text.rpartition("/")[2]) for text in name.defaults):
-            raise ShellError("a shell is only the default of a variable (write its name plainly)")
+            raise ShellError("a shell is named only as a variable's default (write its name directly)")
 
     def check_words(self, words: list[Word], place: int, command: Command) -> None:
         """Checks a command, and those that it starts."""
@@ -133,11 +137,13 @@ class _Check:
         for launch in find_launches(tuple(words)):
             given = words[launch.at : launch.at + 1] if _is_shell(words[0]) else words[launch.at :]
             if launch.unknown and not all(self.is_text(word) for word in given):
-                raise ShellError(f"a value cannot reach a command that {words[0].text!r} runs")
+                raise ShellError(f"a placeholder's value cannot reach a command that {words[0].text!r} runs")
             if launch.script is not None and not _is_shell(words[0]):
                 self._check_inner(launch.script, [])
             if launch.words and launch.words[0].at == _FED and launch.words[0].text == VALUE:
-                raise ShellError("the input of xargs cannot name a program (write its name plainly)")
+                raise ShellError(
+                    "the input of xargs cannot be the name of a program (write the name directly)"
+                )
             if launch.words and launch.words[0].text:
                 inner = list(launch.words)
                 if basename(words[0]) == "xargs":  # what it is fed with may be a value
@@ -154,14 +160,16 @@ class _Check:
         name, rest = words[0].text, words[1:]
         builtin = find_program(name).builtin
         if builtin is Builtin.SCRIPT and not all(self.is_text(word) for word in rest):
-            raise ShellError(f"a value cannot reach {name!r}, which evaluates it")
+            raise ShellError(f"a placeholder's value cannot reach {name!r}, which evaluates it")
         if not any(self.is_tainted(word) for word in rest):
             return
         before = [word.text for word in takewhile(lambda word: not self.is_tainted(word), rest)]
         if builtin in _EVALUATING or (name == "set" and "--" not in before):
-            raise ShellError(f"a value cannot be an argument of {name!r}, which evaluates it")
+            raise ShellError(f"a placeholder's value cannot be an argument of {name!r}, which evaluates it")
         if find_program(basename(words[0])).reshells:
-            raise ShellError(f"a value cannot be an argument of {name!r}, which passes it to another shell")
+            raise ShellError(
+                f"a placeholder's value cannot be an argument of {name!r}, which passes it to another shell"
+            )
         if builtin is Builtin.DECLARES:
             self._check_declaration(words)
         elif name in {"test", "["}:
@@ -171,25 +179,30 @@ class _Check:
         elif name in {"command", "builtin", "exec"}:
             inner = _operands(rest)
             if inner and self.is_tainted(inner[0]) and (inner[0].nested or name != "exec"):
-                raise ShellError(f"a value cannot name the program that {name!r} runs")
+                raise ShellError(
+                    f"a placeholder's value cannot be the name of the program that {name!r} runs"
+                )
 
     def _check_declaration(self, words: list[Word]) -> None:
         name = words[0].text
         if _declares(words, "aA"):
             raise ShellError(
-                f"{name} -a and -A cannot be combined with a value, because bash evaluates the index"
+                f"{name} -a and -A cannot be combined with placeholders, because bash evaluates array indexes"
             )
         for word in words[1:]:
             name_part = word.text.partition("=")[0]
             if self.is_tainted(word) and (VALUE in name_part or EXPANDED in name_part):
-                raise ShellError(f"a value cannot name a variable that {name!r} declares")
+                raise ShellError(
+                    f"a placeholder's value cannot be the name of a variable that {name!r} declares"
+                )
 
     def _check_test(self, rest: list[Word]) -> None:
         for word, following in pairwise(rest):
             # A value that is `-v` makes a variable's name of the next word, and bash evaluates its index.
             if self.is_tainted(following) and (word.text in {"-v", "-R"} or _is_unknown(word)):
                 raise ShellError(
-                    "a value after -v, or after another value, cannot be tested (compare with = or -n)"
+                    "a placeholder's value cannot be tested after -v or after another value "
+                    "(compare with = or -n)"
                 )
 
     def _check_printf(self, rest: list[Word]) -> None:
@@ -197,7 +210,9 @@ class _Check:
         options = rest[: len(rest) - len(operands)]
         named = any(word.text.startswith("-v") or _is_unknown(word) for word in options)
         if named or not operands or not operands[0].known or stores(operands[0].text):
-            raise ShellError("a value cannot be printf's format or the name after -v (use '%s')")
+            raise ShellError(
+                "a placeholder's value cannot be printf's format or the name after -v (use '%s')"
+            )
 
     def _check_program(self, words: list[Word], place: int, command: Command) -> None:
         """Checks what programs other than shells evaluate: their texts, files and input."""
@@ -210,9 +225,12 @@ class _Check:
                     continue
                 text = word if glued else words[i + 1] if i + 1 < len(words) else None
                 if text is not None and not self.is_text(text):
-                    raise ShellError(f"a value cannot reach {option} of {name!r}, which runs it")
+                    raise ShellError(
+                        f"a placeholder's value cannot be part of the argument of {name} {option}, "
+                        "which is run as code"
+                    )
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
-            raise ShellError("a value cannot be where 'env' expects options or a program")
+            raise ShellError("a placeholder's value cannot be where 'env' expects options or a program")
         if program.reshells and self.feeds and not self._reads_own_input(command):
             raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
         if name in {"source", "."} and words[1:]:
@@ -241,7 +259,7 @@ class _Check:
         name = basename(words[0])
         for text in program.texts:
             if not self.is_text(text) or "{}" in text.text:
-                raise ShellError(f"a value cannot be part of the program text of {name!r}")
+                raise ShellError(f"a placeholder's value cannot be part of the program text of {name!r}")
         given = any(self.is_tainted(word) for word in words) or self.feeds
         if given and any(starts_what_it_reads(name, text) for text in program.texts):
             raise ShellError(f"{name!r} runs its input, and placeholders may reach it")
@@ -258,12 +276,12 @@ class _Check:
         """Checks the name of a file that is evaluated."""
         if file.text == "-" or file.text.startswith(("/dev/", "/proc/")):
             if self.feeds and not self._reads_own_input(command):
-                raise ShellError(f"{file.text!r} is the standard input, which placeholders may reach")
+                raise ShellError(f"{file.text!r} is standard input, which placeholders may reach")
         elif file.nested or file.runs:
-            raise ShellError("a value cannot be part of a script that is read")
+            raise ShellError("a placeholder's value cannot be part of a script that is read")
         elif self.is_tainted(file):
             if self.feeds:
-                raise ShellError("a value that names a script might name the standard input")
+                raise ShellError("a placeholder's value that names a script might name standard input")
         elif self.written.has(file, place):
             raise ShellError(f"{file.text!r} might be a file that the template writes")
 
@@ -293,7 +311,7 @@ class _Check:
             if not sure and option.text[:1] != "-":
                 return 0
             if self.is_tainted(option):
-                raise ShellError("a value cannot be where a shell expects options")
+                raise ShellError("a placeholder's value cannot be where a shell expects options")
             if option.text in {"--", "-"}:
                 dashes = True
                 break
@@ -302,11 +320,11 @@ class _Check:
             reads_input |= "s" in option.text and not option.text.startswith("--")
             if option.text.lstrip("-+") in {"o", "O", "rcfile", "init-file"} or option.text.endswith("o"):
                 if any(self.is_tainted(word) for word in rest[:1]):
-                    raise ShellError("a value cannot be where a shell expects options")
+                    raise ShellError("a placeholder's value cannot be where a shell expects options")
                 rest = rest[1:]
         opens = bool(rest) and not dashes and rest[0].text[:1] == EXPANDED
         if opens and ("-" in rest[0].text or any(self.is_tainted(word) for word in rest[1:])):
-            raise ShellError("an expansion might become an option of a shell (write the option plainly)")
+            raise ShellError("an expansion might become a shell option (write the option directly)")
         if runs_text:
             self._check_script(rest, place, command)
         elif sure and reads_input:
@@ -319,7 +337,7 @@ class _Check:
         if not rest or all(word.may_vanish and not word.has_value for word in rest):
             self._check_script_input(command)
         elif self.is_tainted(rest[0]) or rest[0].runs:
-            raise ShellError("a value cannot name the script that a shell reads")
+            raise ShellError("a placeholder's value cannot be the name of the script that a shell reads")
         elif rest[0].text.startswith(("/dev/", "/proc/")) or rest[0].text == "-":
             self._check_script_input(command)
         elif self.written.has(rest[0], place):
@@ -341,13 +359,15 @@ class _Check:
         text = rest[0]
         if not self.is_text(text) or "{}" in text.text or text.may_vanish:
             raise ShellError(
-                "a value cannot be part of the script of sh -c "
+                "a placeholder's value cannot be part of an `sh -c` script "
                 "(pass it as an argument: sh -c '… \"$1\"' sh {{x}})"
             )
         given = any(self.is_tainted(word) for word in rest[1:])
         if EXPANDED in text.text:
             if given or self.carriers:
-                raise ShellError("a script of sh -c that gets a value cannot be composed at run time")
+                raise ShellError(
+                    "a placeholder's value cannot be passed to an `sh -c` script that is built at run time"
+                )
             return
         self._check_inner(text.text, rest[2:])
         if rest[2:]:
@@ -359,7 +379,7 @@ class _Check:
         inner = read(text, template=False)
         inner.feeds |= self.feeds
         if inner.has_coproc or inner.defines_functions:
-            raise ShellError("functions in a script of sh -c cannot be combined with placeholders")
+            raise ShellError("an `sh -c` script that defines functions cannot be combined with placeholders")
         carriers = find_carriers(inner, self.carriers | POSITIONAL)
         moves = any(command[0].text in {"shift", "set"} for command in inner.commands)
         runs_named = bool(named) and not _is_unknown(named[0]) and not moves
@@ -380,11 +400,15 @@ class _Check:
     def _check_constructs(self) -> None:
         """Raises where a carrier reaches a construct that evaluates it."""
         if found := self.carriers & _EVALUATED_NAMES:
-            raise ShellError(f"a value cannot be assigned to {min(found)}, which a shell evaluates")
+            raise ShellError(
+                f"a placeholder's value cannot be assigned to {min(found)}, which a shell evaluates"
+            )
         uses = [use for command in self.script.commands for use in _find_evaluating_uses(command)]
         for what, names in [*self.script.evaluated, *uses]:
             if found := self.carriers & names:
-                raise ShellError(f"${min(found)} carries a value into {what}, which evaluates it")
+                raise ShellError(
+                    f"${min(found)} carries a placeholder's value into {what}, which evaluates it"
+                )
 
 
 def _is_unknown(name: Word) -> bool:
@@ -419,12 +443,12 @@ def _declares(words: list[Word], attributes: str) -> bool:
 def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
     """Returns the variables whose values this command would evaluate, and what evaluates them."""
     uses: list[tuple[str, Set[str]]] = [
-        ("an array's index", word.names)
+        ("an array index", word.names)
         for word in command
         if (match := ASSIGNMENT.match(word.text)) and EXPANDED in (match[2] or "")
     ]
     indices = [match[2] for word in command if (match := ASSIGNMENT.match(word.text)) and match[2]]
-    uses += [("an array's index", find_names(index)) for index in indices]
+    uses += [("an array index", find_names(index)) for index in indices]
     words = unwrap(command)
     if not words:
         return uses
@@ -437,7 +461,7 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
         uses.append((repr(name), every))
     elif _declares(words, "in"):
         raise ShellError(
-            f"{name} -i and -n cannot be combined with placeholders, as bash evaluates what is assigned"
+            f"{name} -i and -n cannot be combined with placeholders, because bash evaluates what is assigned"
         )
     elif builtin is Builtin.DECLARES:
         named = [word for word in words[1:] if EXPANDED in word.text.partition("=")[0]]

@@ -192,7 +192,7 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[
             break
         i += 1
     if i >= len(words):
-        why = f"{name!r} reads it from standard input"
+        why = f"{name!r} reads commands from standard input"
         return [Launch(len(words), unknown=why, reads_input=True)] if name == "entr" else ()
     inner = words[i:]
     if name == "xargs":
@@ -270,7 +270,7 @@ def _script(at: int, words: Iterable[Word]) -> Launch:
     words = list(words)
     if all(word.known for word in words):
         return Launch(at, script=" ".join(word.text for word in words))
-    return Launch(at, unknown="a script is composed at run time")
+    return Launch(at, unknown="a script is built at run time")
 
 
 def read_option(text: str, option: str) -> str | None:
@@ -379,7 +379,7 @@ def _read_git(words: tuple[Word, ...]) -> Iterable[Launch]:
 def _read_setting(at: int, key: str, value: str, words: tuple[Word, ...]) -> Iterable[Launch]:
     """A setting of git, some of which are command lines."""
     if _GIT_HIDDEN.match(key):
-        yield Launch(at, unknown=f"{key!r} of git names files that it runs")
+        yield Launch(at, unknown=f"the git setting {key!r} names files that git runs")
     elif (
         value.startswith("!")
         or _GIT_KEY.fullmatch(key)

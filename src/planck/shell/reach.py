@@ -133,7 +133,7 @@ class _Survey:
     def doubt_quoted(self, words: Iterable[Word]) -> None:
         """A quoted substitution is a text; but bash evaluates some texts, if they come to an index."""
         if any("$(" in word.text or "`" in word.text for word in words):
-            self._doubt("a quoted text contains a substitution, and something evaluates such texts")
+            self._doubt("a quoted string contains a substitution that bash may evaluate")
 
     def _add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
         if launch.unknown:

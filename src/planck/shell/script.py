@@ -199,7 +199,7 @@ class Script(Lexer):
 
     def _read_function(self, name: Word) -> None:
         if name.has_value:
-            raise ShellError("a value cannot name a function")
+            raise ShellError("a placeholder's value cannot be the name of a function")
         found = re.compile(r"\([ \t]*\)").match(self.script, self.i)
         if not found:
             raise ShellError(f"a '(' after {name.text!r} is neither a function nor an array")
@@ -222,10 +222,10 @@ class Script(Lexer):
             item = self.read_word()
             if item.has_value:
                 raise ShellError(
-                    "a value cannot be in an array, because bash evaluates the index (use words)"
+                    "a placeholder's value cannot be in an array, because bash evaluates indexes (use words)"
                 )
             if item.text.startswith("["):
-                self.evaluated.append(("an array's index", item.names))
+                self.evaluated.append(("an array index", item.names))
             owner.nested |= item.has_value
             owner.names |= item.names
         self.take(1)
@@ -244,7 +244,7 @@ class Script(Lexer):
             self.inputs.append(target)
             return
         if target.nested or (target.has_value and operator in {">&", "<&"}):
-            raise ShellError(f"a value after {operator!r} would decide which file is redirected, and how")
+            raise ShellError(f"a placeholder's value after {operator!r} could change what is redirected")
         if target.has_value:
             # Bash opens a socket for `/dev/tcp/host/port`; with two slashes in front it is a plain file.
             if target.text.startswith("/"):
@@ -271,7 +271,7 @@ class Script(Lexer):
                     raise ShellError(f"the here-document {delimiter!r} is never closed")
                 line = self.script[self.i : self._line_end()]
                 if self._placeholder.search(line):
-                    raise ShellError("a value cannot be in a here-document (use <<< or a pipe)")
+                    raise ShellError("a placeholder's value cannot be in a here-document (use <<< or a pipe)")
                 self.take(len(line) + 1)
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
@@ -291,7 +291,7 @@ class Script(Lexer):
             if word.text.startswith("#"):
                 raise ShellError("a comment in [[ ]] is ambiguous (put it elsewhere)")
             if word.has_value:
-                raise ShellError("a value cannot be in [[ ]], which evaluates it (use [ ])")
+                raise ShellError("a placeholder's value cannot be in [[ ]], which evaluates it (use [ ])")
             self.evaluated.append(("[[ ]]", word.names))
             if "$(" in word.text or "`" in word.text:
                 self.verbatim.append(word.text)  # quoted, and yet evaluated behind `-v` and `-eq`
@@ -436,7 +436,7 @@ class Script(Lexer):
             if i >= len(self.script):
                 raise ShellError(f"{opener!r} is never closed")
             if self._placeholder.match(self.script, i):
-                raise ShellError(f"a value cannot be in {where}, which bash evaluates")
+                raise ShellError(f"a placeholder's value cannot be in {where}, which bash evaluates")
             c = self.script[i]
             depth += (c == up) - (c == down)
             i = self._end_of_quoted(i, where) if c in "'\"\\" else i + 1
@@ -451,7 +451,7 @@ class Script(Lexer):
         while end < len(self.script) and self.script[end] != quote:
             end += 2 if quote == '"' and self.script[end] == "\\" else 1
         if self._placeholder.search(self.script, i, end + 1):
-            raise ShellError(f"a value cannot be in {where}, which bash evaluates")
+            raise ShellError(f"a placeholder's value cannot be in {where}, which bash evaluates")
         return end + 1
 
     def _read_backticks(self, word: Word) -> None:
@@ -461,7 +461,7 @@ class Script(Lexer):
         if end >= len(self.script):
             raise ShellError("a backtick is never closed")
         if self._placeholder.search(self.script, self.i, end):
-            raise ShellError("a value cannot be between backticks (use $( ))")
+            raise ShellError("a placeholder's value cannot be between backticks (use $( ))")
         self.evaluated.append(("backticks", find_names(self.script[self.i : end])))
         self.verbatim.append(self.script[self.i : end + 1])
         self.take(end + 1 - self.i)

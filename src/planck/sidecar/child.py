@@ -84,11 +84,12 @@ class LoadedSidecar:
         except (PlanckError, KeyboardInterrupt):
             raise
         except BaseException as problem:  # theirs, sys.exit too
-            raise _failed("cannot list the tools of the sidecar", problem) from problem
+            raise _failed("cannot list the sidecar's tools", problem) from problem
         names = [tool.name for tool in tools]
         if twice := {name for name in names if names.count(name) > 1}:
             raise SidecarError(
-                ErrorKind.NOT_UNIQUE, f"two tools of the sidecar have the name {sorted(twice)}; rename one"
+                ErrorKind.NOT_UNIQUE,
+                f"two tools of the sidecar have the same name: {', '.join(sorted(twice))}; rename one",
             )
         return tools
 

@@ -124,7 +124,9 @@ def _toml(text: str, file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r} is not valid TOML: {problem}") from None
+        raise SidecarError(
+            ErrorKind.INVALID_ARGS, f"{str(file)!r} is not valid TOML: {problem}; correct it"
+        ) from None
 
 
 def _requirements(raw: Any, file: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.paths.output_file import create_file
 
 FILES = {
-    "sidecar.py": '''"""Tools of this project. Planck reloads this file between calls after you save it.
+    "sidecar.py": '''"""Tools for this project. Planck reloads this file between calls after you save it.
 
 If the tools need packages, add this block at the top of the file, without indentation. Planck then builds an
 environment with these packages:

@@ -34,7 +34,7 @@ def verified(rows: Iterable[Row], seq: int, previous: bytes) -> Iterator[tuple[E
     for found, data, digest in rows:
         seq += 1
         if found != seq:
-            raise BrokenChain(seq, f"event {found} is in its place")
+            raise BrokenChain(seq, f"event {found} was found instead")
         # A damaged file can hand out any SQL type. Not by `link`: a resume does this for each event.
         if type(data) is not bytes or (previous := sha256(previous + data).digest()) != digest:
             raise BrokenChain(seq, "its bytes do not match the hash chain")
@@ -43,7 +43,7 @@ def verified(rows: Iterable[Row], seq: int, previous: bytes) -> Iterator[tuple[E
         except (ValueError, RecursionError):
             event = decoded(seq, data)  # which says what is wrong
         if event.seq != seq:
-            raise BrokenChain(seq, f"its content has the number {event.seq}")
+            raise BrokenChain(seq, f"its content says it is event {event.seq}")
         yield event, data
 
 
@@ -53,7 +53,7 @@ def decoded(seq: int, data: bytes) -> Event:
     except (ValueError, RecursionError) as e:  # no UTF-8 and too deep included
         raise BrokenChain(seq, f"it is not an event: {e}") from e
     if event.seq != seq:
-        raise BrokenChain(seq, f"its content has the number {event.seq}")
+        raise BrokenChain(seq, f"its content says it is event {event.seq}")
     return event
 
 

@@ -64,7 +64,7 @@ class MemoryStore:
         for digest, blob in self._blobs.items():
             if prefix and digest.startswith(prefix):
                 return blob
-        raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} is not in this session.")
+        raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} is not in this session. Check its name.")
 
     def watch(self, listener: CommitListener) -> None:
         self._listener = listener

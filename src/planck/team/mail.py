@@ -35,7 +35,7 @@ from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
 _END_ALONE = "The agent that gave you this work has ended. Put the answer into your final text."
-_ANSWERED = "The question was answered already, or nobody waits for its answer any more. End your turn."
+_ANSWERED = "The question has already been answered, or nobody is waiting for the answer. End your turn."
 
 
 class Accepted(msgspec.Struct, frozen=True):

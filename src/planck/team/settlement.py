@@ -14,6 +14,12 @@ SAME_AGAIN = (
     "{} messages in a row between you and {} were the same, and neither of you did anything in between; "
     "decide it yourself, or end your turn and say what is blocking you"
 )
+_ENDED = {
+    TurnStatus.FAILED: "its turn failed",
+    TurnStatus.INTERRUPTED: "its turn was interrupted",
+    TurnStatus.TIMED_OUT: "its turn timed out",
+    TurnStatus.CAPPED: "its turn reached its limit",
+}
 REVIEW = "Any changes it made remain; look at them before you delegate the task again."
 
 
@@ -30,7 +36,7 @@ def refuse_response(why: str) -> Err:
 
 
 def refuse_gone(name: str, why: str) -> Err:
-    text = f"{name} {why}; ask another agent (`list_team` shows them), or find it out yourself"
+    text = f"{name} {why}; ask another agent (`list_team` shows them), or find the answer yourself"
     return Err(ErrorKind.TARGET_GONE, text)
 
 
@@ -61,6 +67,6 @@ def report_task(member: Member, ended: Ended) -> str:
     """Returns what a delegator reads of the turn that its task started."""
     if ended.end.status is TurnStatus.COMPLETED:
         return ended.end.text
-    why = str(ended.error) if ended.error else member.end_reason or f"its turn was {ended.end.status.value}"
+    why = str(ended.error) if ended.error else member.end_reason or _ENDED[ended.end.status]
     last = f"\nLast message: {ended.end.text}" if ended.end.text else ""
     return f"The task was not finished: {member.name}: {why.rstrip('.')}. {REVIEW}{last}"

@@ -415,10 +415,11 @@ class Team:
 
     async def _fail(self, member: Member, crash: Exception) -> None:
         err = crash.err if isinstance(crash, PlanckError) else None
-        why = f"failed: it crashed {_RESTARTS + 1} times in {_WINDOW:g} s, last with {err or repr(crash)}"
+        last = str(err or repr(crash)).rstrip(".")
+        why = f"failed: it crashed {_RESTARTS + 1} times in {_WINDOW:g} s (last error: {last})"
         if member is self.orchestrator:
             kind = err.kind if err else ErrorKind.INTERNAL_ERROR
-            self._failure = TeamError(kind, f"the orchestrator {why}")
+            self._failure = TeamError(kind, f"the orchestrator {why}. Resume the session to try again.")
             self._changed.set()
             await member.actor.agent.scribe.record(_describe_crash(crash))
             return
@@ -432,7 +433,13 @@ class Team:
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
         entries += self.mail.give_back(member, member.id)
         if delegator and delegator.id not in reported:
-            entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
+            entries.append(
+                self.mail.notify(
+                    member,
+                    delegator,
+                    f"{member.name} {why}. Give its work to another agent, or do it yourself.",
+                )
+            )
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
         await self._journal.record_all([crashed, *entries])
 

@@ -88,7 +88,7 @@ class Playback:
         now = _make_call(request, self._shown)
         tape = self._tape_of(now)
         if not tape:
-            raise _refuse(request.agent_id, "the tape has no further calls of this agent")
+            raise _refuse(request.agent_id, "the tape has no more calls from this agent")
         call = tape.pop(0)
         if found := _find_drift(call, now, self._ids):
             raise _refuse(request.agent_id, found)

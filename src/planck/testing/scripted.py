@@ -92,7 +92,7 @@ class ScriptedProvider:
         if number >= len(script):
             return Err(
                 ErrorKind.INTERNAL_ERROR,
-                f"The script of agent {request.agent_id!r} has {len(script)} answers, "
+                f"The script for agent {request.agent_id!r} has {len(script)} answers, "
                 "and another was requested. Add one.",
             )
         return script[number]

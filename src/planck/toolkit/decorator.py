@@ -175,7 +175,7 @@ def _schema(
         whole = msgspec.json.schema(struct)
     except TypeError as problem:
         raise InvalidTool(
-            f"{struct.__name__}() has a parameter that JSON cannot represent: {problem}"
+            f"{struct.__name__}() has a parameter that JSON cannot represent; change its type: {problem}"
         ) from problem
     definitions = whole["$defs"]
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))

@@ -356,8 +356,9 @@ def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute
     if count == 3:
         return closure(cast(Closure, function))
     raise InvalidTool(
-        f"the function of {name!r}, {function!r}, must take (args, ctx), or (agent_id, call_id, args): "
-        "parameters with a default count too; bind others with functools.partial, or make them keyword-only"
+        f"the function of {name!r}, {function!r}, must take (args, ctx) or (agent_id, call_id, args), "
+        "and no other positional parameters, even with defaults; bind the others with "
+        "functools.partial, or make them keyword-only"
     )
 
 

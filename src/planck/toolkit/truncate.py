@@ -6,7 +6,7 @@ DEFAULT_MAX = 16_000
 def truncate(text: str | bytes, max: int = DEFAULT_MAX) -> str:
     """Unchanged up to `max` bytes; else the whole graphemes within `max`, and a line that says so."""
     if max < 0:
-        raise ValueError(f"max must not be negative, is {max}")
+        raise ValueError(f"max must be 0 or more, not {max}")
     text = repair(text)
     total = len(text) if text.isascii() else len(text.encode())
     if total <= max:

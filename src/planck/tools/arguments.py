@@ -55,7 +55,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
             codec.encode(value)
         except UnicodeEncodeError:
             raise ArgumentError(
-                "the arguments contain half of a surrogate pair, which is not a character; send all of it"
+                "the arguments contain half of a surrogate pair; send the whole character"
             ) from None
     return value
 
@@ -93,7 +93,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(text: str) -> Any:
-    raise ArgumentError(f"{text} is not a JSON number; send a finite one")
+    raise ArgumentError(f"{text} is not a JSON number; send a finite number")
 
 
 def _integer(text: str) -> int:

@@ -333,7 +333,7 @@ class Executor:
 
     def _late(self, name: str) -> None:
         self._left_behind -= 1
-        log.warning("dropped a late result of %s", name)
+        log.warning("dropped a late result from %s", name)
 
 
 def _describe_failure(tool: Tool, problem: BaseException) -> Err:

@@ -33,7 +33,7 @@ MAX_FILE_BYTES = 1 << 20
 FIELDS = {
     "name": "a string",
     "description": "a string",
-    "command": "a string that is not empty",
+    "command": "a non-empty string",
     "parameters": "an object",
 }
 _EXTRA_ARGUMENTS = frozenset({"cwd", "timeout"})
@@ -96,7 +96,7 @@ class ExternalTool(Tool):
             ctx.call_id,
             timeout_ms,
             self.command,
-            f"or give a larger timeout, at most {MAX_TIMEOUT_MS}",
+            f"or set a longer timeout, at most {MAX_TIMEOUT_MS} ms",
             ctx.confinement,
         )
         return command_outcome(done, ran)
@@ -214,7 +214,7 @@ def _parse_fields(content: bytes, shown: str) -> dict[str, Any]:
         raise ArgumentError(f"invalid JSON in {shown}: {problem}") from None
     _require_fields(data, shown)
     if data["parameters"].get("type", "object") != "object":
-        raise ArgumentError('parameters must be a JSON Schema of "type": "object"')
+        raise ArgumentError('parameters must be a JSON Schema with "type": "object"')
     return {field: data[field] for field in FIELDS}
 
 
@@ -225,7 +225,7 @@ def _require_fields(data: Any, shown: str) -> None:
         return
     notes = [f"{field} must be {FIELDS[field]}" for field in wrong if field in fields]
     if not isinstance(data, dict):
-        notes = ["the file must contain an object"]
+        notes = ["the file must contain a JSON object"]
     note = f" ({'; '.join(notes)})" if notes else ""
     raise ArgumentError(
         f"TOOL.json at {shown} missing required fields: {', '.join(wrong)}{note}",

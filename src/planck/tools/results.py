@@ -211,7 +211,7 @@ class Ran(msgspec.Struct, frozen=True):
     call_id: str
     timeout_ms: int
     command: str = ""
-    advice: str = "or give a larger timeout"
+    advice: str = "or set a longer timeout"
     """What else to do if the time was not enough."""
     rights: Confinement | None = None
     escalates: bool = False
@@ -252,7 +252,9 @@ def _blame_sandbox(output: str, ran: Ran) -> str:
         return ""
     # Read-only is what the user chose: no question would change it.
     asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY and not why.final
-    return f'[sandbox: {why.text}; ask for it with "escalate"]' if asks else f"[sandbox: {why.text}]"
+    return (
+        f'[sandbox: {why.text}; to ask for permission, pass "escalate"]' if asks else f"[sandbox: {why.text}]"
+    )
 
 
 def _end_with(output: str, lines: Sequence[str]) -> str:

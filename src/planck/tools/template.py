@@ -21,7 +21,7 @@ MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
 MAX_VALUE_BYTES = 120_000
 """Linux takes 128 KiB in one argument of a program."""
-_WAY_OUT = "put it in a script, which gets the value as an argument"
+_WAY_OUT = "put it in a script, and pass the value as an argument"
 """Said with every refusal, whatever narrower way that names in parentheses."""
 MAX_VALUES_BYTES = 1_000_000
 """And about 2 MiB in all of them, the environment included."""
@@ -38,7 +38,7 @@ class Template(msgspec.Struct, frozen=True):
         if sum(len(value.encode()) for value in given.values()) > MAX_VALUES_BYTES:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"the values of {', '.join(given)} are too long together; use a file",
+                f"the values of {', '.join(given)} are too long in total; pass a file instead",
             )
         setup = [f"{self.variables[name]}=${{{i}}}" for i, name in enumerate(given, 1)]
         setup += [f"unset -v {variable}" for name, variable in self.variables.items() if name not in given]
@@ -89,7 +89,7 @@ def compile_template(command: str) -> Template:
         return Template((command,), {})
     if "__planck_" in command:
         raise ArgumentError(
-            "names that start with '__planck_' are reserved; rename yours, or put it in a script"
+            "names that start with '__planck_' are reserved; rename the variable, or put it in a script"
         )
     try:
         script = read(command)
@@ -119,7 +119,7 @@ def format_value(name: str, value: Any) -> str:
     if size > MAX_VALUE_BYTES:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{name!r} has {size} bytes, and one argument may have at most {MAX_VALUE_BYTES}; use a file",
+            f"{name!r} has {size} bytes, and one argument may have at most {MAX_VALUE_BYTES}; pass a file",
             {"bytes": size, "limit": MAX_VALUE_BYTES},
         )
     return text

@@ -113,7 +113,7 @@ async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(tmp_path
         at = await run_.until("e RULE: change")
         for paste in PASTES:
             run_.type(paste)
-            at = await run_.until("Pasted text, or several lines at once, is not an answer", at)
+            at = await run_.until("Pasted text, or several lines at once, does not count", at)
             at = await run_.until("e RULE: change", at)
         assert "asks to use bash:\r\n    touch ran" in run_.text
         run_.type("n\n")
@@ -199,7 +199,7 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
         run_ = await run(bench)
         at = await run_.until("e RULE: change the rule first, for example: e git commit *")
         run_.type("e git *\n")
-        at = await run_.until("no * directly after 'git'", at)
+        at = await run_.until("a rule cannot have * directly after 'git'", at)
         at = await run_.until("exactly bash git commit -m x", at)
         at = await run_.until("e RULE:", at)
         run_.type("e git commit *\n")
@@ -210,7 +210,7 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
         at = await run_.until("    rm one", at)  # `git commit --amend` was not asked about
         at = await run_.until("y: allow once", at)
         run_.type("e rm *\n")
-        at = await run_.until("no * after 'rm', which could then do anything", at)
+        at = await run_.until("a rule cannot have * after 'rm', which could then do anything", at)
         at = await run_.until("y: allow once", at)
         run_.type("n not that one, please\n")
         await run_.until("done", at)
@@ -285,8 +285,8 @@ async def test_the_answer_of_a_run_goes_to_its_file_while_it_asks_on_the_termina
 @pytest.mark.parametrize(
     ("typed", "seen"),
     [
-        ("\x1b[200~y\x1b[201~", "not an answer"),
-        ("\x1b[200~look:\ny\ns\na\n\x1b[201~", "not an answer"),
+        ("\x1b[200~y\x1b[201~", "Pasted text does not count"),
+        ("\x1b[200~look:\ny\ns\na\n\x1b[201~", "Pasted text does not count"),
         ("y" * 40, "> yyyy"),
         ("look\ry\rs\r", "look"),
         ("\r", "Enter alone is not an answer"),

@@ -64,10 +64,10 @@ async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Pa
 @pytest.mark.parametrize(
     ("calls", "said"),
     [
-        ([EDIT, ("bash", {"command": "python3 -m unittest"})], "Tests ran after the last edit: exit 0"),
+        ([EDIT, ("bash", {"command": "python3 -m unittest"})], "Tests ran after the last edit: exit code 0"),
         (
             [EDIT, ("bash", {"command": "node --test || true"})],
-            "! Tests ran after the last edit: exit unknown",
+            "! Tests ran after the last edit: exit code unknown",
         ),
         (
             [("bash", {"command": "python3 -m unittest"}), EDIT],
@@ -125,7 +125,7 @@ async def test_a_paste_at_a_question_approves_nothing(tmp_path: Path, paste: str
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type(paste)
-        at = await run.until("Pasted text is not an answer", at)
+        at = await run.until("Pasted text does not count", at)
         run.type("\x1b")
         at = await run.until("Denied: bash touch ran", at)
         at = await run.until("Completed", at)
@@ -346,7 +346,7 @@ async def test_whoever_went_back_to_a_message_and_clears_the_input_stays(tmp_pat
         run = await talk(bench, "first")
         at = await run.until("Completed")
         run.type("/rewind 1\r")
-        at = await run.until("↶ Rewind: your next message continues from there", at)
+        at = await run.until("↶ Your next message rewinds the session first", at)
         run.type("\x03")
         at = await run.until("Rewind cancelled", at)
         run.type("second\r")
@@ -462,7 +462,7 @@ async def test_a_plan_is_changed_by_words_and_accepted_by_one_key(tmp_path: Path
         at = await run.until("2. test it", at)
         at = await run.until("press y to accept it, or write what to change", at)
         run.type("\x1b[200~y\x1b[201~")
-        at = await run.until("Pasted text is not an answer", at)
+        at = await run.until("Pasted text does not count", at)
         run.type("\x03")  # away with it
         assert len(server.asked) == 2
         at = await run.until("? keys", at)
@@ -567,7 +567,7 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         at = await run.until("Keys (/help lists the commands)")
         shown = await run.until("Esc close", at)
         assert "…" not in run.text[at:shown]
-        assert "Complete, or queue" in run.text[at:shown]
+        assert "Complete the word; while agents work, queue" in run.text[at:shown]
         assert "Ctrl+J, Alt+Enter" in run.text[at:shown]
         run.type("\x1b")
         await run.until("\x1b[?1049l", at)

@@ -136,7 +136,7 @@ def test_the_last_repetition_of_a_key_that_was_held_before_is_no_answer(rate: fl
         asking = await ask(hands)
         await hands.type("y")
         assert await answer_of(asking) is None
-        assert hands.hints == ["Holding a key down is not an answer: press it once"]
+        assert hands.hints == ["A key held down does not count as an answer: press it once"]
 
     run_virtual(main())
 

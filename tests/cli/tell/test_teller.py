@@ -360,7 +360,7 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
     assert rows(teller.tell(event("budget", whole, "a2"))) == [
         "  ! budget: the run has used 80 % of $0.60 ($0.48)"
     ]
-    assert "one more response" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
+    assert "one last response" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
     (wide,) = teller.tell(event("budget", whole, "a2"))
     assert isinstance(wide, Told)
     assert wide.wraps  # when it stops is at its end

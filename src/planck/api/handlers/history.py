@@ -180,7 +180,11 @@ class HistoryHandlers:
                 raise ApiError(404, ErrorKind.NOT_FOUND, "Undo plan not found. Plan the undo again.")
             if not any(not step.conflict for step in plan.steps):
                 why = "; ".join(dict.fromkeys(step.conflict for step in plan.steps))
-                raise ApiError(409, ErrorKind.EDIT_CONFLICT, f"Nothing was undone: {why}")
+                raise ApiError(
+                    409,
+                    ErrorKind.EDIT_CONFLICT,
+                    f"Nothing was undone: {why.rstrip('.')}. Choose other changes.",
+                )
             del self._plans[body.plan_id]
             id = await live.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
         files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)

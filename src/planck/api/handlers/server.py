@@ -42,7 +42,7 @@ class ServerHandlers:
             raise ApiError(
                 401,
                 ErrorKind.UNAUTHORIZED,
-                "This code was already used, or is older than a minute. Get a new one.",
+                'This code was already used or has expired. Get a new one with "planck serve --open".',
             )
         return Reply(200, codec.encode(shapes.Acknowledged()), headers=self._cookie(key, COOKIE_SECONDS))
 

@@ -124,7 +124,7 @@ class WorkspaceHandlers:
             raise ApiError(
                 400,
                 ErrorKind.INVALID_ARGS,
-                f"Use {', '.join(VENDORS)} without base_url, or another provider name with base_url.",
+                f"Leave out base_url for {', '.join(VENDORS)}. Any other provider requires a base_url.",
             )
         project = self._planck.project
         async with Setup(project.home, project.environ) as setup:
@@ -153,4 +153,4 @@ async def find_team(planck: Planck | Pool, alias: str) -> Path:
     for row in await asyncio.to_thread(list_teams, planck.resources.team_dirs()):
         if row.alias == alias:
             return Path(row.path)
-    raise ApiError(404, ErrorKind.NOT_FOUND, "No team has this alias. List the teams to see which exist.")
+    raise ApiError(404, ErrorKind.NOT_FOUND, "No team has this alias. List the teams to see their aliases.")

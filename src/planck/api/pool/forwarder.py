@@ -142,8 +142,9 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
 
 
 def _describe_failed(row: QueuedSession) -> str:
-    why = (hide_store(row.problem) or "none could open it").removesuffix(".")
-    return f"No node can run {row.name}: {why}. Fix that, then submit it again."
+    step = "Fix the problem" if row.problem else "Check the nodes' logs"
+    why = (hide_store(row.problem) or "every node failed to open it").removesuffix(".")
+    return f"No node can run {row.name}: {why}. {step}, then submit it again."
 
 
 class Forwarder:
@@ -388,8 +389,8 @@ class _Forwarding:
         raise ApiError(
             503,
             ErrorKind.OVERLOADED,
-            f"Node {owner.name} runs this session and cannot be reached. Another node will take the session "
-            "over soon. Try again.",
+            f"Node {owner.name} runs this session and cannot be reached. Another node will take it over "
+            "soon. Try again in a minute.",
         )
 
     async def _answer_unbegun(self, call: Call, row: QueuedSession) -> Any:

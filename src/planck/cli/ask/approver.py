@@ -85,7 +85,9 @@ class TerminalApprover:
                 return Answer(question.id, question.digest, False)
             if not typed.by_hand:
                 await self._wait_for_quiet(lines)
-                terminal.line("\n  Pasted text, or several lines at once, is not an answer: type it.")
+                terminal.line(
+                    "\n  Pasted text, or several lines at once, does not count as an answer. Type it."
+                )
                 continue
             line = typed.text.strip()
             word, _, rest = line.partition(" ")

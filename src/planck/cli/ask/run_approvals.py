@@ -68,7 +68,10 @@ class RunApprovals:
                 case Submitted(text=text):
                     if not prompt.take_reason(text):
                         screen.edit(text)
-                        screen.hint("Press a key to answer; press e first to deny with this as the reason")
+                        screen.hint(
+                            "Answer with one of the keys above. "
+                            "To deny with this text as the reason, press e first."
+                        )
                 case Pressed(action="interrupt" | "exit" | "quit"):
                     prompt.refuse()  # pressed before the question could take it
                 case Pressed(action="cleared"):

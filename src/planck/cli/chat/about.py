@@ -51,8 +51,8 @@ def list_help(talk: "Talk") -> list[Line]:
         make_line(f"  {word:<{wide}} {meaning}")
         for word, meaning in (
             ("@NAME …", "Send to one member of the team"),
-            ("@FILE", "Attach a file or image; an image path works too"),
-            ("!COMMAND", "Run it in your shell and show agents the output"),
+            ("@FILE", "Attach a file or image; image paths work without @"),
+            ("!COMMAND", "Run a command in your shell and show agents the output"),
             (" /…", "Start with a space to send the line as text"),
         )
     ]

@@ -81,7 +81,7 @@ def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
         lines += (
             draw_diff(one.diff, undoing.MAX_DIFF)
             if one.diff
-            else [make_line("    the log has no diff of this change", "dim")]
+            else [make_line("    the log has no diff for this change", "dim")]
         )
     return lines
 

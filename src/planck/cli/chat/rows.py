@@ -37,9 +37,7 @@ class LiveRows:
             rows.append((*command, (took, "dim")))
         rows += [make_line(f"  queued: {fit_line(text)}", "dim") for text, _ in talk.queued[-2:]]
         if talk.rewind_to:
-            rows.append(
-                make_line("↶ Rewind: your next message continues from there · Ctrl+C cancels", "yellow")
-            )
+            rows.append(make_line("↶ Your next message rewinds the session first · Ctrl+C cancels", "yellow"))
         if question:
             rows.append(question)
         return [cut(row, width) for row in rows]

@@ -55,7 +55,7 @@ async def run_permissions(talk: "Talk", rest: str) -> None:
     for rule in rules:
         say(talk.frontend, f"  {rule}")
     if not rules:
-        say(talk.frontend, "  No rules yet. Press a in an approval to add one.")
+        say(talk.frontend, '  No rules yet. To add one, press "a" when you are asked for approval.')
     say(
         talk.frontend,
         "To remove a rule, delete it from its file. To see why a call is allowed or denied, run:",
@@ -94,16 +94,16 @@ async def run_effort(talk: "Talk", rest: str) -> None:
         say(talk.frontend, f"Unknown effort {rest!r}. Levels: {', '.join(EFFORTS)}.", "yellow")
         return
     await talk.session.change_model(model.label, effort=rest)
-    say(talk.frontend, f"Effort {rest} from the next request on.")
+    say(talk.frontend, f"Effort set to {rest}, starting with the next request.")
 
 
 async def run_theme(talk: "Talk", rest: str) -> None:
     if rest not in THEMES:
         note = f"Unknown theme {rest!r}. " if rest else ""
-        say(talk.frontend, f"{note}Themes: auto (your terminal's 16 colours), none (no colours).")
+        say(talk.frontend, f"{note}Themes: auto (your terminal's 16 colors), none (no colors).")
         return
     talk.frontend.colour(None if rest == "auto" else False)
-    say(talk.frontend, f"Theme {rest} for this conversation.")
+    say(talk.frontend, f"Theme set to {rest} for this conversation.")
 
 
 async def run_reload(talk: "Talk", rest: str) -> None:
@@ -114,7 +114,7 @@ async def run_reload(talk: "Talk", rest: str) -> None:
     say(
         talk.frontend,
         f"Reloaded: configuration, AGENTS.md ({len(instructions.text):,} characters), "
-        f"{len(skills.skills)} skills, {len(commands)} commands. Agents see changes from their next turn on.",
+        f"{len(skills.skills)} skills, {len(commands)} commands. Agents see the changes in their next turn.",
     )
     for notice in talk.planck.notices:
         say(talk.frontend, notice, "yellow")

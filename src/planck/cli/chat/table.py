@@ -20,7 +20,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 MEANINGS = {
-    "read-only": "changes nothing and asks nothing",
+    "read-only": "changes nothing and never asks",
     "plan": "changes nothing; ends with a plan for you to accept",
     "ask": "asks before changing anything",
     "workspace": "changes files in this folder; runs commands in the sandbox",
@@ -39,14 +39,14 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
             Command("new", "[TEAM]", "Start a new session, optionally with a team", "team"),
             Command("clear", "", "Start a new session and clear the screen"),
             Command("resume", "[NAME]", "Resume another session", "session"),
-            Command("sessions", "[TEXT]", "List the sessions of this folder, or search them"),
+            Command("sessions", "[TEXT]", "List the sessions in this folder, or search them"),
             Command("fork", "[NAME]", "Continue in a copy; this session stays unchanged", busy=False),
             Command(
                 "rewind", "[N] [--files]", "Edit one of your messages and continue from there", busy=False
             ),
             Command("transcript", "", "Show the full transcript; / searches it"),
             Command("rename", "NAME", "Rename this session"),
-            Command("exit", "", "Exit (also Ctrl+D, or Ctrl+C twice)"),
+            Command("exit", "", "Exit (or press Ctrl+D, or Ctrl+C twice)"),
         ),
     ),
     (
@@ -72,7 +72,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
             Command("permissions", "", "List the rules in force and where each comes from"),
             Command("model", "[NAME]", "Show or change the model", "model"),
             Command("effort", "[LEVEL]", "Show or set the effort: none, low, medium, high", EFFORTS),
-            Command("theme", "[NAME]", "Set the colours: auto, none", THEMES),
+            Command("theme", "[NAME]", "Set the colors: auto, none", THEMES),
             Command("reload", "", "Reload the configuration, AGENTS.md and skills"),
         ),
     ),
@@ -83,7 +83,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
             Command("team", "", "Show who does what and who waits for whom"),
             Command("agents", "", "Same as /team"),
             Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
-            Command("tools", "", "List the tools of the orchestrator"),
+            Command("tools", "", "List the orchestrator's tools"),
             Command("mcp", "", "Show MCP servers and sidecars with their tools"),
             Command("skills", "", "List the available skills"),
             Command("context", "", "Show what fills the context window"),

@@ -9,9 +9,11 @@ EXAMPLE = "planck acp --permission-mode workspace    (run by an editor: docs/gui
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", default="", help="Model of new sessions: alias, or PROVIDER/MODEL")
-    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="Team of new sessions")
-    parser.add_argument("--permission-mode", choices=MODES, default=None, help="Mode of new sessions")
+    parser.add_argument("-m", "--model", default="", help="Model for new sessions: alias, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="Team for new sessions")
+    parser.add_argument(
+        "--permission-mode", choices=MODES, default=None, help="Permission mode for new sessions"
+    )
 
 
 async def run(options: argparse.Namespace) -> int:

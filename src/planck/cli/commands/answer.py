@@ -22,13 +22,16 @@ _SCOPE = "Allow once (default), for this session, or always (rule)"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", type=given, metavar="ID", help="Session id or name")
     parser.add_argument(
-        "--question", default="", metavar="ID", help="Approval id, as shown; required with --allow"
+        "--question",
+        default="",
+        metavar="ID",
+        help='Approval id, as listed by "planck answer ID"; required with --allow',
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--allow", action="store_true", help="Approve the call")
     how.add_argument("--deny", action="store_true", help="Deny the call")
     parser.add_argument("--scope", choices=("once", "session", "rule"), default="once", help=_SCOPE)
-    parser.add_argument("--reason", default="", help="With --deny: reason that the agent reads")
+    parser.add_argument("--reason", default="", help="With --deny: reason to give to the agent")
     add_server(parser)
 
 
@@ -50,7 +53,10 @@ def _choose(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> dic
     wanted = [one for one in open_ones if question in ("", one["id"])]
     if not wanted:
         what = f"Approval {question!r} is no longer pending" if question else "No approvals are pending"
-        raise UsageError(ErrorKind.NOT_FOUND, f'{what} in {id!r}. Run "planck answer {id}" for the list.')
+        more = (
+            f'"planck answer {id}" for the list' if question else f'"planck watch {id}" to follow the session'
+        )
+        raise UsageError(ErrorKind.NOT_FOUND, f"{what} in {id!r}. Run {more}.")
     if len(wanted) > 1 or (options.allow and not question):
         kind = ErrorKind.NOT_UNIQUE if len(wanted) > 1 else ErrorKind.INVALID_ARGS
         how = f'Run "planck answer {id}", then add --question with the id it shows.'

@@ -20,7 +20,9 @@ EXAMPLE = "planck auth login anthropic"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("login", "logout", "status"), help="What to do")
-    parser.add_argument("provider", nargs="?", default="", help="Provider of your configuration, or a vendor")
+    parser.add_argument(
+        "provider", nargs="?", default="", help="Provider from your configuration, or a vendor"
+    )
     parser.add_argument(
         "--device", action="store_true", help="login: Sign in with a browser and a device code"
     )
@@ -38,7 +40,7 @@ async def run(options: argparse.Namespace) -> int:
             )
         if options.action == "logout":
             known = planck.auth.forget(options.provider)
-            what = "Removed the key of" if known else "No key is stored for"
+            what = "Removed the key for" if known else "No key is stored for"
             print(f"{what} {make_plain(options.provider)}.", file=sys.stderr)
             return 0
         return await _login(planck.auth, options.provider, options.device)

@@ -14,7 +14,9 @@ EXAMPLE = "planck demo --web"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--web", action="store_true", help="Play it slowly in the web page, until Ctrl+C")
+    parser.add_argument(
+        "--web", action="store_true", help="Play the demo slowly in the web page, until Ctrl+C"
+    )
     parser.add_argument(
         "--json", action="store_true", help="With --web: print the address as JSON, open no browser"
     )
@@ -38,7 +40,8 @@ def _show(options: argparse.Namespace) -> int:
         Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True
     )
     settings = frontend.ServerConfig(port=0, opening=("demo", task))
-    title = f"A team fixes {planck.workspace} with a scripted offline model. Press Ctrl+C to stop.\nServing"
+    what = f"A team with a scripted offline model fixes a bug in {planck.workspace}."
+    title = f"{what} Press Ctrl+C to stop.\nServing"
     announce = Announcement(title=title, as_json=options.json, in_browser=not options.json)
     try:
         return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))

@@ -35,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
         used = "used    " if row.taken else "not used"
         print(make_plain(f"{used}  {row.path}: {row.what}. {format_sentence(row.why)}"))
     if not found:
-        print("No files of other agents found.")
+        print("No files from other agents found.")
     return 0

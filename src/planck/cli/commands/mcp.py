@@ -42,11 +42,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     removing.add_argument("name", metavar="NAME")
     testing = subcommand(
-        commands, "test", "Start one or all servers, list their tools, stop", "planck mcp test time"
+        commands, "test", "Start one or all servers, list their tools, then stop", "planck mcp test time"
     )
     testing.add_argument("name", nargs="?", default="", metavar="NAME")
     entering = subcommand(
-        commands, "login", "Sign in to a server in a browser, here or elsewhere", "planck mcp login docs"
+        commands,
+        "login",
+        "Sign in to a server, with a browser on this or another machine",
+        "planck mcp login docs",
     )
     leaving = subcommand(commands, "logout", "Sign out of a server", "planck mcp logout docs")
     for command in (entering, leaving):
@@ -69,7 +72,9 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", type=port, metavar="PORT", help="Serve over HTTP on this machine (0: any free port)"
     )
-    parser.add_argument("--token", default="", help="With --http: token (default: a new one, on stderr)")
+    parser.add_argument(
+        "--token", default="", help="With --http: token (default: a new one, printed on stderr)"
+    )
 
 
 class _BeforeDashes(Parser):
@@ -215,7 +220,7 @@ def show_reports(reports: list[headless.PeerReport], as_json: bool) -> int:
             for compactor in report.compactors:
                 print(f"    compactor {make_plain(compactor)}")
             for tool in report.left_out:
-                text = f"{report.name}: tool {tool!r} is left out: another tool has that name. Rename it."
+                text = f"{report.name}: tool {tool!r} is left out: another tool has the same name. Rename it."
                 complain(make_plain(text))
             if report.detail:
                 complain(make_plain(f"{report.name}: {report.detail}"))

@@ -42,7 +42,7 @@ async def _list(options: argparse.Namespace) -> int:
             'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a local '
             'server, or run "planck models list --all" for all vendors.'
         )
-    print(f"Limits and prices as of {date}. Your own `models` entries come first.", file=sys.stderr)
+    print(f"Limits and prices as of {date}. Your own `models` entries take precedence.", file=sys.stderr)
     return 0
 
 

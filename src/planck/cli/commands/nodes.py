@@ -17,7 +17,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|drain|forget")
     add_server(subcommand(actions, "list", "List the live nodes and their sessions", "planck nodes list"))
     drain = subcommand(
-        actions, "drain", "Let a node finish, and give it no new work", "planck nodes drain north"
+        actions,
+        "drain",
+        "Let a node finish its sessions, and give it no new work",
+        "planck nodes drain north",
     )
     forget = subcommand(
         actions, "forget", "Release the sessions of a lost node at once", "planck nodes forget north"

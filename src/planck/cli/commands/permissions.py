@@ -37,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Trust this folder's own files as they are now",
         "planck permissions trust --yes",
     )
-    trust.add_argument("--yes", action="store_true", help="Do not ask")
-    untrust = subcommand(actions, "untrust", "Remove the trust", "planck permissions untrust")
+    trust.add_argument("--yes", action="store_true", help="Do not ask for confirmation")
+    untrust = subcommand(actions, "untrust", "Stop trusting this folder", "planck permissions untrust")
     for action in (trust, untrust):
         add_shared(action)
     add_shared(explain, trust=AS_TRUSTED, json=JSON)
@@ -69,17 +69,17 @@ def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
         print_json(found)
         return 0
     authority, rights = found.authority, found.runs_under
-    tools = "every tool" if authority.tools is None else ", ".join(authority.tools) or "no tool"
+    tools = "all tools" if authority.tools is None else ", ".join(authority.tools) or "no tools"
     print(f"{found.decision}: {make_plain(found.why)}")
     print(make_plain(f"  agent    {found.agent}: {tools}"))
     print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
     if found.tried:
-        print("  asks     only if it fails in the read-only sandbox without network")
+        print("  asks     only if the call fails in the read-only sandbox without network")
     if found.decision != "deny" and rights.mode == "full":
         print("  access   outside the sandbox: all your files, and the network")
     elif found.decision != "deny":
         network = "yes" if rights.network else "no"
-        print(f"  access   may write {', '.join(rights.writable) or 'nothing'}; network {network}")
+        print(f"  access   writable: {', '.join(rights.writable) or 'nothing'}; network: {network}")
     print(make_plain(f"  sandbox  {found.sandbox}"))
     return 0
 
@@ -92,9 +92,9 @@ def _trust(planck: headless.Planck, yes: bool) -> int:
         print("This folder is already trusted.")
         return 0
     if not state.content.runs:
-        print("This folder has no files of its own that would run.")
+        print("This folder has no files that need to be trusted.")
         return 0
-    print("If you trust this folder, it may use:")
+    print("If you trust this folder, Planck will use:")
     for line in state.content.runs:
         print(f"  {make_plain(line)}")
     if not yes:

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=4040, help="Port (default: 4040; 0: any free port)")
     parser.add_argument("--open", action="store_true", help="Open the page in a browser")
     parser.add_argument(
-        "--qr", action="store_true", help="Show a QR code of the page for a phone (needs --allow-host)"
+        "--qr", action="store_true", help="Show a QR code that opens the page on a phone (needs --allow-host)"
     )
     parser.add_argument(
         "--allow-host",
@@ -50,11 +50,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="Store sessions in PostgreSQL, shared with other servers",
     )
     parser.add_argument(
-        "--work", type=_count, default=None, metavar="N", help="Maximum sessions at a time (0: none)"
+        "--work",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="Maximum number of sessions to run at a time (0: none)",
     )
     parser.add_argument("--name", default="", help="Name of this node (default: the host name)")
     parser.add_argument(
-        "--label", action="append", default=[], metavar="L", help="Label of this node (repeatable)"
+        "--label", action="append", default=[], metavar="L", help="Label for this node (repeatable)"
     )
     add_folders(parser)
     add_shared(parser, trust=TRUST, json="Print the address as JSON on the first line")
@@ -171,7 +175,7 @@ def _open_browser(address: str, page: str) -> None:
     with suppress(webbrowser.Error, OSError):
         opened = webbrowser.open(address)
     if not opened:
-        print(f"planck: Could not start a browser. Open this within 1 minute: {page}", file=sys.stderr)
+        print(f"planck: Could not start a browser. Open this link within 1 minute: {page}", file=sys.stderr)
 
 
 def _draw(phone: str) -> str:

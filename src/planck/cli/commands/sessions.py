@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="Session, file or text"
     )
     parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: New name")
-    parser.add_argument("--all", action="store_true", help="Include sessions of other workspaces")
+    parser.add_argument("--all", action="store_true", help="Include sessions from other workspaces")
     parser.add_argument("--at", type=int, metavar="SEQ", help="fork: Event to fork after (default: the last)")
     parser.add_argument("--name", default="", help="fork: Name of the new session")
     parser.add_argument(
@@ -49,7 +49,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="export html: Maximum size in MB (default: 10)",
     )
     parser.add_argument(
-        "--with-log", action="store_true", help="export html: Include the log that proves the page"
+        "--with-log",
+        action="store_true",
+        help="export html: Include the log, so that others can verify the page",
     )
     parser.add_argument(
         "--limit",
@@ -59,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="Maximum number of results, newest first (default: 50)",
     )
     parser.add_argument("--cost", action="store_true", help="show: Usage and cost by agent and model")
-    parser.add_argument("-y", "--yes", action="store_true", help="delete: Do not ask")
+    parser.add_argument("-y", "--yes", action="store_true", help="delete: Do not ask for confirmation")
     parser.add_argument("--why-blocked", action="store_true", help="show: Who waits for whom, and since when")
     add_shared(parser, json=JSON)
 
@@ -225,7 +227,7 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         if is_log:
             raise UsageError(
                 ErrorKind.INVALID_ARGS,
-                f"{options.what!r} is a log, not an HTML page. Importing verifies it and refuses changes. "
+                f"{options.what!r} is a log, not an HTML page. Importing a log verifies it. "
                 f'Run "planck sessions import {shlex.quote(options.what)}".',
             )
         proof = planck.verify_page(file)
@@ -239,7 +241,7 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
                 'Run "planck sessions list --all", or export a page with --format html.',
             ) from None
     words = {
-        "log": "matches the log in it",
+        "log": "matches its embedded log",
         "session": "matches the stored session",
         "chain": "hash chain intact",
     }

@@ -91,8 +91,9 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
 async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
     found = await setup.find_local()
     if not found:
-        places = " or ".join(setup.local_addresses) or "any address"
-        print(f"No server answers at {places}. Start one, or choose another.\n")
+        places = " or ".join(setup.local_addresses)
+        where = f" at {places}" if places else ""
+        print(f"No local server answers{where}. Start one, or choose another option.\n")
         return await _ask(setup)
     chosen = _choose("Which model?", [model.label for model in found])
     return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)

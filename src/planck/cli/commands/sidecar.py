@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     status = subcommand(
         commands,
         "status",
-        "Build and start the sidecars of this folder, list their tools, stop",
+        "Build and start the sidecars in this folder, list their tools, then stop",
         "planck sidecar status --trust",
     )
     add_shared(status, trust=TRUST, json=JSON)

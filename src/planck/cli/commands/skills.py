@@ -19,7 +19,7 @@ EXAMPLE = "planck skills show pdf-forms"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show"), help="What to do")
     parser.add_argument("name", nargs="?", default="", help="show: Skill name")
-    parser.add_argument("resource", nargs="?", default="", help="show: File of that skill")
+    parser.add_argument("resource", nargs="?", default="", help="show: File in that skill")
     add_shared(parser, json=JSON)
 
 

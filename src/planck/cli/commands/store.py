@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check = subcommand(
         actions, "check", "Check that the database is reachable and set up", "planck store check --json"
     )
-    stop = subcommand(actions, "stop", "Stop the database of --store dev", "planck store stop")
+    stop = subcommand(actions, "stop", "Stop the development database (--store dev)", "planck store stop")
     token = subcommand(
         actions, "token", "Manage access tokens for the servers of a pool", "planck store token add ci"
     )
@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     token.add_argument("--role", choices=_ROLES, default="submit", help="add: Role (default: submit)")
     for action in (init, check, stop, token):
         action.add_argument(
-            "--store", default="", metavar="URL|dev", help="Database (default: `store` of your configuration)"
+            "--store", default="", metavar="URL|dev", help="Database (default: `store` in your configuration)"
         )
         action.add_argument("--json", action="store_true", help=JSON)
 
@@ -39,7 +39,12 @@ async def run(options: argparse.Namespace) -> int:
     planck = headless.Planck()
     desk = headless.StoreDesk(planck.project, options.store or planck.config.store)
     if options.action == "stop":
-        return _say(options, {"stopped": desk.stop()}, "Stopped.", "It was not running.")
+        return _say(
+            options,
+            {"stopped": desk.stop()},
+            "Stopped the development database.",
+            "The development database was not running.",
+        )
     return await _ask(desk, options)
 
 

@@ -47,8 +47,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="LABEL",
         help="Run only on a node with this label (repeatable)",
     )
-    parser.add_argument("--team", default="", metavar="ALIAS", help="Team of the node or of the repository")
-    parser.add_argument("-m", "--model", default="", help="Model alias of the node, or PROVIDER/MODEL")
+    parser.add_argument(
+        "--team", default="", metavar="ALIAS", help="Team defined on the node or in the repository"
+    )
+    parser.add_argument(
+        "-m", "--model", default="", help="Model alias defined on the node, or PROVIDER/MODEL"
+    )
     parser.add_argument("--name", default="", help="Name of the session")
     parser.add_argument("--permission-mode", "--mode", dest="mode", choices=MODES, default=None, help=MODE)
     parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X", help=MAX_BUDGET)
@@ -58,10 +62,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--on-loss",
         choices=("continue", "stop"),
         default="continue",
-        help="If the node is lost: continue on another, or leave it interrupted",
+        help="If the node is lost: continue the session on another node, or leave the session interrupted",
     )
     parser.add_argument(
-        "--key", default="", help="Idempotency key: submitting again with it creates no new session"
+        "--key", default="", help="Idempotency key: submitting again with the same key creates no new session"
     )
     add_server(parser, json="Print the id and the name as JSON")
 

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for command in (showing, calling):
         command.add_argument("name", metavar="NAME", help="Tool name")
     calling.add_argument("--args", default="{}", metavar="JSON", help="Arguments (default: {})")
-    calling.add_argument("--dry-run", action="store_true", help="Print the plan, do nothing")
+    calling.add_argument("--dry-run", action="store_true", help="Print the plan without running the tool")
     for command in (listing, showing, calling):
         command.add_argument("--json", action="store_true", help=JSON)
         add_shared(command, trust=TRUST)

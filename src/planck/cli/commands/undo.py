@@ -21,12 +21,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything written in turn N")
     which.add_argument("--call", default="", metavar="ID", help="Undo one tool call, or redo an undo")
     parser.add_argument(
-        "-r", "--resume", default="", metavar="ID|NAME", help="Session to undo in (default: the last one)"
+        "-r",
+        "--resume",
+        default="",
+        metavar="ID|NAME",
+        help="Session whose changes to undo (default: the last one)",
     )
     add_place(parser)
     add_folders(parser)
     parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing")
-    parser.add_argument("-y", "--yes", action="store_true", help="Do not ask")
+    parser.add_argument("-y", "--yes", action="store_true", help="Do not ask for confirmation")
 
 
 async def run(options: argparse.Namespace) -> int:

@@ -110,7 +110,7 @@ class InputController:
                 "The pasted text is too long: its end was cut. Put it in a file and attach that with @FILE."
             )
         if self._guard:
-            self._screen.hint("Pasted text is not an answer: type it")
+            self._screen.hint("Pasted text does not count as an answer: press a key")
 
     def _for_question(self, stroke: Stroke, now: float) -> bool:
         """Whether the stroke was the question's."""
@@ -128,7 +128,7 @@ class InputController:
                 self._deciding = asyncio.get_running_loop().call_later(REPEAT, self._decide)
             case Verdict.NOTHING:
                 self._withdraw(keep=False)
-                self._screen.hint("Holding a key down is not an answer: press it once")
+                self._screen.hint("A key held down does not count as an answer: press it once")
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:

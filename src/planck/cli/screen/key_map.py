@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "submit": (("enter",), "Send; while agents work, steer them at their next step"),
-    "newline": (("c-j", "a-enter", "s-enter"), "Insert a new line (also \\ and Enter)"),
-    "queue": (("tab",), "Complete, or queue the message while agents work"),
+    "newline": (("c-j", "a-enter", "s-enter"), "Insert a new line (or type \\ and press Enter)"),
+    "queue": (("tab",), "Complete the word; while agents work, queue the message"),
     "interrupt": (("esc",), "Interrupt the turn; when idle, press twice to rewind"),
     "clear": (("c-c",), "Clear the input or interrupt; press twice to exit"),
     "exit": (("c-d",), "Exit if the input is empty"),

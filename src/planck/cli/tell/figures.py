@@ -61,4 +61,4 @@ def say_evidence(evidence: "Evidence") -> tuple[str, str]:
     code = "unknown" if evidence.exit_code is None else evidence.exit_code
     since = "; other commands ran later" if evidence.followed else ""
     good = evidence.exit_code == 0 and not evidence.followed
-    return f"{'' if good else '! '}Tests ran{when}: exit {code}{since}", "dim" if good else "yellow"
+    return f"{'' if good else '! '}Tests ran{when}: exit code {code}{since}", "dim" if good else "yellow"

@@ -301,7 +301,7 @@ class Teller:
     def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """Only what becomes scarce: what each answer cost is no line of its own."""
         if data.get("why") == "last_step":
-            last = "! budget: one more response, without tools, to report"
+            last = "! budget: almost used up. The agent gets one last response, without tools, to report."
             return [self._note(event.agent_id, last, "yellow")]
         if data.get("why") != "notice" or not data.get("limit"):
             return []

@@ -86,7 +86,7 @@ class CredentialFile:
             raise AuthError(
                 ErrorKind.CORRUPT_AUTH,
                 f"The credential file {str(self.path)!r} is damaged. "
-                'Move it away and run "planck auth login PROVIDER" again.',
+                'Rename it and run "planck auth login PROVIDER" again.',
             ) from None
 
     def identity(self) -> object:

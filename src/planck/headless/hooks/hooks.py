@@ -88,7 +88,8 @@ class Hooks:
             if verdict.updated is None:
                 continue
             if updated is not None:
-                return HookReply(True, f"{hook.command!r} changed arguments that another hook had changed")
+                why = "changed arguments that another hook had already changed; let only one hook change them"
+                return HookReply(True, f"{hook.command!r} {why}")
             from planck.headless.hooks.claude_names import take_keys
 
             updated = take_keys(tool, told["tool_input"], verdict.updated)
@@ -120,7 +121,7 @@ class Hooks:
             return ""
         facts = self._describe_call(agent, ctx.call_id, tool.name, args)
         verdict = await self.fire("PermissionRequest", tool.name, facts)
-        return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
+        return f"a PermissionRequest hook denied it: {verdict.reason}" if verdict.blocked else ""
 
     async def prompt(self, text: str) -> HookReply:
         return await self.fire("UserPromptSubmit", "", {"prompt": text})
@@ -192,7 +193,8 @@ class HookedPermit:
             if verdict.updated is not None:
                 self._change(tool, args, verdict.updated, ctx)
             if verdict.asks:
-                return await self._gate.insist(tool, args, ctx, f"a PreToolUse hook asks: {verdict.asks}")
+                why = f"a PreToolUse hook requires approval: {verdict.asks}"
+                return await self._gate.insist(tool, args, ctx, why)
             return await self._gate.decide(tool, args, ctx)
         why = f"a PreToolUse hook blocked it: {verdict.reason}"
         return await self._gate.deny(Call(tool, args, ctx), "hook", why)

@@ -144,7 +144,7 @@ def _hook(matcher: str, entry: Any, problems: list[str]) -> Hook:
     if isinstance(words := entry.get("args"), list):
         command = " ".join(_quote(str(word)) for word in (command, *words))
     if "if" in entry:
-        problems.append(f"hooks: {command!r}: `if` is ignored; it runs for all that its matcher matches")
+        problems.append(f"hooks: {command!r}: `if` is ignored; the hook runs each time its matcher matches")
     return Hook(command, matcher, _read_timeout(command, entry.get("timeout", _TIMEOUT), problems))
 
 

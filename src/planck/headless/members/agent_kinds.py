@@ -41,7 +41,7 @@ async def make_lead(
     if kind.acp:
         raise ConfigError(
             ErrorKind.INVALID_ARGS,
-            f"{name} is another program and cannot be the orchestrator. Make it a member of a team.",
+            f"{name} is an external program and cannot be the orchestrator. Make it a member of a team.",
         )
     own = model if chosen and model else kind.model or model or await runtime.providers.choose()
     return AgentSpec(

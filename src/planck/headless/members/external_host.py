@@ -56,13 +56,14 @@ class ExternalHost(ExternalRights):
     def refuse(self) -> Err | None:
         source = self._acp.source
         if source and (doubt := self._project.doubt(source)):
-            return Err(ErrorKind.PERMISSION_DENIED, f"{source} names its program, but {doubt}")
+            text = f"The program for {self._spec.name!r} is set in {source}, but {doubt}"
+            return Err(ErrorKind.PERMISSION_DENIED, text)
         limited = self._purse.accounts.limited and _BOUND.intersection(self._purse.paying.all_left)
         if limited:
             return Err(
                 ErrorKind.BUDGET_EXCEEDED,
-                "Planck cannot limit what another program spends, so a budget in USD or tokens would not "
-                "hold. Do not use this member here, or run without the budget.",
+                "Planck cannot limit what an external program spends, so it cannot enforce a budget in USD "
+                "or tokens. Remove this member from the team, or run without the budget.",
                 {"asked": None, "left": self._purse.paying.left()},
             )
         return None
@@ -133,7 +134,7 @@ class ExternalHost(ExternalRights):
         environ = self._project.environ
         for name in self._acp.env:
             if name not in environ:
-                detail = f"acp.env names {name}, which is not set in your environment"
+                detail = f"acp.env names {name}, which is not set; set it, or remove it from acp.env"
                 missing = Status(component=FOREIGN, name=self._spec.name, state="notice", detail=detail)
                 self._scribe.publish(missing)
             elif is_secretive(name):  # what it was given for itself is not for the log either
@@ -165,6 +166,6 @@ def _import_service() -> None:
             raise
         raise ExternalError(
             ErrorKind.PEER_FAILED,
-            f"Members that are other programs need the extra `mcp` ({problem}). "
+            f"Members that are external programs need the extra `mcp` ({problem}). "
             "Run \"pip install 'planck-agents[mcp]'\".",
         ) from problem

@@ -78,5 +78,5 @@ class Rehearsed:
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         acp = self._spec.acp
         command = shlex.join(acp.command) if acp else ""
-        text = f"[dry run: {self._spec.name} is another program ({command}) and was not started]"
+        text = f"[dry run: {self._spec.name} is an external program ({command}) and was not started]"
         yield AssistantMessage((Text(text),), FOREIGN, self._spec.model.label, StopReason.END)

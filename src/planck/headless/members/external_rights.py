@@ -129,10 +129,10 @@ class ExternalRights:
         if verdict.decision is Decision.ALLOW and (mode is not Mode.ASK or verdict.by_rule):
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it must not be started: {verdict.why}")
+            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it is not allowed to start: {verdict.why}")
         confined = verdict.decision is Decision.ALLOW
         if confined:
-            why = "mode 'ask': this is another program; once started, it may change files in the workspace"
+            why = "mode 'ask': this is an external program; once started, it can change the workspace"
             verdict = replace(verdict, why=why)
         rights = replace(verdict.confinement, network=self._acp.network or verdict.confinement.network)
         answer = await self._ask(replace(verdict, confinement=rights))
@@ -157,7 +157,7 @@ class ExternalRights:
         id = self._plan.runtime.ids.new(self._spec.id)
         await self._scribe.record(ToolStart(id=id, name=_START.name, args=self._start_args, foreign=True))
         answer = await self._own.ask(Call(_START, self._start_args, self._context(id)), verdict)
-        said = "may write in the workspace" if not isinstance(answer, Err) else "may not write anything"
+        said = "allowed to write in the workspace" if not isinstance(answer, Err) else "not allowed to write"
         await self._scribe.record(
             ToolEnd(
                 id=id,

@@ -99,7 +99,7 @@ class Places:
     def _is_usable(self, entry: "_Entry") -> bool:
         """Whether an entry of the node's lists names what its owner meant; says so if it has no effect."""
         if entry.wanted is None:
-            log.warning('node: %r matches nothing. Run "planck doctor" to see how to write it.', entry.said)
+            log.warning('node: %r is ignored. Run "planck doctor" to see how to write it.', entry.said)
             return False
         for folder in list_link_folders(entry.said):
             if any(map(self._is_worked_in, (folder, *map(str, Path(folder).parents)))):
@@ -169,7 +169,7 @@ class Places:
         record = await clone.prepare(ref, look if trusted else None)
         if trusted and trust.examine().notice:
             log.warning(
-                "Session %s: the files of %s run nothing here, because they are not from a trusted ref (%s). "
+                "Session %s: the files of %s cannot run anything: they are not from a trusted ref (%s). "
                 "Add REPOSITORY#BRANCH to `node.trust`, "
                 'or review the files and run "planck permissions trust -C %s".',
                 *(session, source.shown, ", ".join(trusted), clone.folder),
@@ -215,7 +215,7 @@ class Places:
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
                 f"Sessions cannot work in {path!r}: {place!r} is private on this node. "
-                "Submit the folder of a project.",
+                "Submit a project folder instead.",
             )
 
     def _check_apart(self, path: str) -> None:

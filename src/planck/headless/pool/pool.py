@@ -309,8 +309,9 @@ class Pool:
             await session.record(
                 ErrorEvent(
                     kind=ErrorKind.TARGET_GONE,
-                    message=f"{LOSSES} nodes were lost while they ran this session, and no turn ended. "
-                    "It is not retried.",
+                    message=f"{LOSSES} nodes were lost while they ran this session, and none finished a "
+                    "turn. The session is not retried. Check the logs of the nodes, then "
+                    "submit the task again.",
                     details={"attempts": row.attempts - 1},
                 )
             )
@@ -326,7 +327,10 @@ class Pool:
         """Lets another node go on with what was interrupted here, where it is to go on after a loss."""
         if row.options.get("on_loss", "continue") == "continue":
             await self.roster.reset_attempts(row.id, row.epoch)
-            text = "The machine that worked on this was stopped. You continue on another machine. Continue."
+            text = (
+                "The machine that was working on this was stopped. You are now on another machine. "
+                "Continue with the task."
+            )
             await self.roster.post(
                 Command(id=f"stop-{row.id}-{row.epoch}", session=row.id, kind="prompt", data={"text": text})
             )
@@ -411,7 +415,7 @@ def _describe_takeover(session: OpenSession, place: Workplace) -> str:
                 calls[call.id] = call.name
             case SessionResumed(interrupted=ids):
                 open_calls = ids
-    lines = ["The machine that worked on this was lost. You continue on another machine."]
+    lines = ["The machine that was working on this was lost. You are now on another machine."]
     if place.clone:
         at = f"as last saved, in commit {place.record[:12]}" if place.record else "in their original state"
         lines.append(f"The files are {at}. Later changes are lost.")

@@ -14,7 +14,7 @@ from planck.permissions.approver import Approver
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.testing.scripted import Say, ScriptedProvider
 
-_TASK = "The tests of this project fail. Find out why, fix it, and show that they pass."
+_TASK = "The tests in this project fail. Find out why, fix the code, and show that they pass."
 
 _PROJECT = {
     "prices.py": '''\

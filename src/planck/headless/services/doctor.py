@@ -87,7 +87,7 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
 
     agents = find_installed(planck_.project.environ.get("PATH", ""))
     listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
-    yield Check("ACP agents", "ok", listed or "none found (any of them can be a team member)")
+    yield Check("ACP agents", "ok", listed or "none found (an installed ACP agent can join a team)")
     yield Check("hooks", "ok", ", ".join(reading.parse(planck_.config.hooks)[0]) or "none")
     for confined in _find_confined(planck_):
         yield Check("notice", "warning", confined)
@@ -109,7 +109,7 @@ def _check_platform() -> Check:
             "platform",
             "warning",
             "macOS",
-            "There is no sandbox on macOS yet. Commands ask first, or need a rule.",
+            "There is no sandbox on macOS yet. Planck asks before each command that no rule allows.",
         )
     return Check("platform", "error", sys.platform, "This platform is not supported. Use Linux or macOS.")
 
@@ -158,7 +158,7 @@ def _check_sandbox() -> Check:
     found = sandbox.find()
     if found.sandbox is not None:
         return Check("sandbox", "ok", str(found.sandbox.level))
-    advice = "Install bubblewrap. Without it, mode `workspace` asks before each command."
+    advice = "Install bubblewrap. Without it, Planck asks before each command in mode `workspace`."
     return Check("sandbox", "warning", "; ".join(found.problems), advice)
 
 

@@ -89,7 +89,7 @@ class Setup:
         if candidate.provider in self._ring.file.read():
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                f"The stored key of {candidate.provider!r} is for another address. "
+                f"The key stored for {candidate.provider!r} belongs to another address. "
                 "Use another name, or enter the key.",
             )
 

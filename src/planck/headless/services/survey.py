@@ -34,7 +34,7 @@ def _list_texts(project: Project) -> Iterator[FoundFile]:
     if (work / "CLAUDE.md").is_file():
         beside = (work / "AGENTS.md").is_file()
         why = (
-            "AGENTS.md is read instead. Copy anything it lacks into it."
+            "AGENTS.md is read instead. Copy anything that it lacks into AGENTS.md."
             if beside
             else "Read as project instructions."
         )
@@ -48,7 +48,10 @@ def _list_texts(project: Project) -> Iterator[FoundFile]:
     ):
         if (work / name).exists():
             yield FoundFile(
-                name, "instructions", False, "Only AGENTS.md and CLAUDE.md are read. Copy what applies there."
+                name,
+                "instructions",
+                False,
+                "Only AGENTS.md and CLAUDE.md are read. Copy the relevant parts into one of them.",
             )
 
 
@@ -65,12 +68,18 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
             yield FoundFile(str(Path(path).relative_to(work)), "agent", False, why)
         count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
         if count:
-            text = 'Run them with /name in a conversation, or "planck run /name". Their ! lines are not run.'
+            text = (
+                'Run them with /name in a conversation, or "planck run /name". '
+                "Shell commands in them (!`...`) are not run."
+            )
             yield FoundFile(f"{folder}/commands", _count(count, "command"), True, text)
         count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
         if count:
             yield FoundFile(
-                f"{folder}/skills", _count(count, "skill"), True, "Listed to agents, loaded when needed."
+                f"{folder}/skills",
+                _count(count, "skill"),
+                True,
+                "Agents see the list and load a skill when they need it.",
             )
     for name in (".claude/settings.json", ".claude/settings.local.json"):
         yield from _list_settings(work, name)
@@ -82,10 +91,10 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
     try:
         raw = json.loads(read_regular(work / name, MAX_BYTES))
     except (OSError, ValueError, RecursionError) as problem:
-        yield FoundFile(name, "settings", False, f"Cannot be read: {problem}.")
+        yield FoundFile(name, "settings", False, f"Cannot read the file: {problem}. Fix or remove it.")
         return
     if not isinstance(raw, dict):
-        yield FoundFile(name, "settings", False, "It is not a JSON object.")
+        yield FoundFile(name, "settings", False, "The file is not a JSON object. Fix or remove it.")
         return
     if isinstance(raw.get("hooks"), dict):
         known, problems = reading.parse(raw["hooks"])
@@ -96,7 +105,7 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
         why = "The rule format differs. Use `permissions` in the configuration, or --allowed-tools."
         yield FoundFile(name, "permissions", False, why)
     if rest := sorted(set(raw) - {"hooks", "permissions", "$schema"}):
-        yield FoundFile(name, ", ".join(rest), False, "Settings of another program.")
+        yield FoundFile(name, ", ".join(rest), False, "Settings for another program.")
 
 
 def _list_servers(project: Project) -> Iterator[FoundFile]:
@@ -106,7 +115,8 @@ def _list_servers(project: Project) -> Iterator[FoundFile]:
     try:
         servers = find_servers(json.loads(read_regular(file, MAX_BYTES)))
     except (OSError, ValueError, RecursionError) as problem:
-        yield FoundFile(".mcp.json", "MCP servers", False, str(problem))
+        why = f"Cannot read the file: {str(problem).rstrip('.')}. Fix or remove it."
+        yield FoundFile(".mcp.json", "MCP servers", False, why)
         return
     trusted = project.resources.loaded.trusted
     why = "Started with each session." if trusted else f"Started {_TRUST}."
@@ -121,14 +131,16 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
         try:
             raw = tomllib.loads(read_regular(work / ".codex/config.toml", MAX_BYTES).decode())
         except (OSError, ValueError) as problem:
-            yield FoundFile(".codex/config.toml", "settings", False, f"Cannot be read: {problem}.")
+            yield FoundFile(
+                ".codex/config.toml", "settings", False, f"Cannot read the file: {problem}. Fix or remove it."
+            )
         else:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
                 why = 'Add them with "planck mcp add NAME -- COMMAND", or copy them into .mcp.json.'
                 yield FoundFile(".codex/config.toml", _count(len(servers), "MCP server"), False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
-                yield FoundFile(".codex/config.toml", ", ".join(rest), False, "Settings of another program.")
+                yield FoundFile(".codex/config.toml", ", ".join(rest), False, "Settings for another program.")
     prompts = work / ".codex/prompts"
     if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
         why = "Copy them unchanged into .agents/commands."
@@ -139,7 +151,7 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
                 name,
                 "settings",
                 False,
-                "Settings of another program. Load its servers with --mcp-config FILE.",
+                "Settings for another program. Load its servers with --mcp-config FILE.",
             )
 
 

@@ -129,14 +129,18 @@ class ToolBox:
         for peer, tool in [(owner, tool) for owner in peers.open for tool in owner.tools.values()]:
             if tool.name in taken:
                 owner = f"{peer.component} {peer.name!r}"
-                text = f"Tool {tool.name!r} of {owner} is left out: another tool has that name. Rename it."
+                text = (
+                    f"Tool {tool.name!r} from {owner} is left out: another tool has the same name. Rename it."
+                )
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)
                 entries.append(ToolRow(tool, f"{peer.component} {peer.name}"))
         for report in peers.report():
             if report.state != "connected":
-                why = report.detail or f"not ready after {_PATIENCE:g} s (state: {report.state})"
+                of_server = f'Run "planck mcp test {report.name}"'
+                test = of_server if report.component == "mcp" else 'Run "planck sidecar status"'
+                why = report.detail or f"not ready after {_PATIENCE:g} s (state: {report.state}). {test}"
                 text = f"{report.component} {report.name!r}: {why}"
                 problems.append(Problem(PEER, Err(ErrorKind.PEER_FAILED, text)))
         entries += [entry for entry in own.entries if not entry.trusted]

@@ -277,7 +277,7 @@ class _Answer(Answer):
         if call.will_continue:
             raise ProviderError(
                 ErrorKind.PROVIDER_HTTP_ERROR,
-                f"Google sent the call of {call.name!r} in pieces, which is not supported.",
+                f"Google sent the call to {call.name!r} in pieces, which is unsupported. Use another model.",
             )
         self._flush()
         self.begin_call()

@@ -37,7 +37,7 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
             return Google(endpoint, model, transport)
     raise ProviderError(
         ErrorKind.INVALID_ARGS,
-        f"Provider {endpoint.name!r} has the type {endpoint.type!r}. Use one of {', '.join(TYPES)}.",
+        f"Provider {endpoint.name!r} has an unknown type: {endpoint.type!r}. Use one of {', '.join(TYPES)}.",
     )
 
 
@@ -47,6 +47,6 @@ def _api(endpoint: Endpoint) -> str:
     if api not in {"chat", "responses"}:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,
-            f"Provider {endpoint.name!r} has the api {api!r}. Use 'chat' or 'responses'.",
+            f"Provider {endpoint.name!r} has an unknown api: {api!r}. Use 'chat' or 'responses'.",
         )
     return api

@@ -222,7 +222,8 @@ class CommitQueue:
         failure = as_store_error(self.place, e)
         if not isinstance(failure, StoreError):
             log.exception("An append failed")
-            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"Saving events failed: {name_exception(e)}.")
+            text = f"Saving events failed: {name_exception(e)}. See the log of this process."
+            failure = StoreError(ErrorKind.INTERNAL_ERROR, text)
         if len(batch) == 1 or str(failure.err.details.get("sqlstate", "")).startswith("53"):
             self._fail(batch, failure)
             return
@@ -293,7 +294,11 @@ class CommitQueue:
 
     def _fence_closed(self) -> None:
         self.fence(
-            StoreError(ErrorKind.NETWORK, f"The database at {self.place} was unreachable when Planck closed.")
+            StoreError(
+                ErrorKind.NETWORK,
+                f"The database at {self.place} was unreachable when Planck closed. "
+                'Check it with "planck store check".',
+            )
         )
 
 

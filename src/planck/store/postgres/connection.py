@@ -184,7 +184,7 @@ def _describe_unreachable(place: str, e: Exception) -> StoreError:
         cause = cause.__cause__ or cause.__context__
     if isinstance(e, FileNotFoundError):
         return StoreError(
-            ErrorKind.INVALID_ARGS, f"The address of {place} names a missing file: {e}. Fix `store`."
+            ErrorKind.INVALID_ARGS, f"The address {place} names a missing file: {e}. Fix `store`."
         )
     return StoreError(
         ErrorKind.NETWORK,
@@ -207,7 +207,8 @@ def as_store_error(place: str, e: Exception) -> Exception:
     elif state == "3D000":
         kind, advice = ErrorKind.NOT_FOUND, "Create the database first with createdb."
     elif state == "53300":
-        kind, advice = ErrorKind.NETWORK, "Raise its max_connections: a node needs five. Planck keeps trying."
+        kind = ErrorKind.NETWORK
+        advice = "Raise max_connections on the server: each node needs five. Planck keeps trying."
     elif state[:2] == "53":
         kind, advice = (
             ErrorKind.LOG_WRITE_FAILED,

@@ -138,7 +138,9 @@ class DevServer:
                     timeout=_TIMEOUT,
                 )
             except (OSError, subprocess.TimeoutExpired) as e:
-                raise StoreError(ErrorKind.COMMAND_FAILED, f"Cannot run {program}: {e}.") from e
+                raise StoreError(
+                    ErrorKind.COMMAND_FAILED, f"Cannot run {program}: {e}. Check its installation."
+                ) from e
         if done.returncode:
             said = report.read_text(errors="replace").strip()[-600:]
             raise StoreError(

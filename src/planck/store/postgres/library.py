@@ -209,7 +209,7 @@ class PostgresLibrary:
     async def discard(self, store: Store) -> None:
         if not isinstance(store, PostgresStore):
             return
-        why = StoreError(ErrorKind.LOG_WRITE_FAILED, "The session was not started.")
+        why = StoreError(ErrorKind.LOG_WRITE_FAILED, "The session was not started. Start it again.")
         self.engine.leave(store)
         store.abandon(why)
         try:

@@ -227,7 +227,7 @@ def _check(rows: Sequence[Row], seq: int, previous: bytes) -> None:
     for found, data, digest in rows:
         seq += 1
         if found != seq:
-            raise BrokenChain(seq, f"event {found} is in its place")
+            raise BrokenChain(seq, f"event {found} was found instead")
         if (previous := link(previous, data)) != digest:
             raise BrokenChain(seq, "its bytes do not match the hash chain")
 
@@ -243,7 +243,8 @@ def name_file(folder: Path, meta: Mapping[str, str]) -> Path:
     if "/" in name or "\0" in name:
         raise StoreError(
             ErrorKind.INVALID_ARGS,
-            f"The name {meta['name']!r} of session {meta['id']!r} is not a file name. Delete it by its id.",
+            f"The name {meta['name']!r} of session {meta['id']!r} is not a valid file name. "
+            "Delete the session by its id.",
         )
     return folder / name
 
@@ -299,6 +300,6 @@ def describe_loss(id: str, had: int, has: int) -> Err:
         ErrorKind.CORRUPT_LOG_LINE,
         f"Session {id!r} had {had} events here, but the database now has {has} that do not continue them: "
         "a standby that was behind was promoted, or an old backup was restored. The events in the database "
-        "are intact, and this machine keeps its own events next to its copy.",
+        "are intact, so you can continue the session. This machine keeps its own events next to its copy.",
         {"sound": has, "lost": max(0, had - has)},
     )

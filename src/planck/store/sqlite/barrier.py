@@ -64,4 +64,4 @@ class Barrier:
         try:
             write_witness(self._lock.fd, head, digest)
         except OSError as e:
-            log.warning("Cannot write the witness of %s: %s", self._path.name, e)
+            log.warning("Cannot record the last event of %s in its lock file: %s", self._path.name, e)

@@ -28,11 +28,12 @@ def make_private(directory: Path) -> None:
     elif found.st_uid != os.geteuid():
         why = f"belongs to user {found.st_uid}"
     elif found.st_mode & stat.S_IWOTH:
-        why = "can be written by every user"
+        why = "is writable by every user"
     if why:
         raise StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"The sessions folder {str(directory)!r} {why}. Set `sessions_dir` to your own, with mode 0700.",
+            f"The sessions folder {str(directory)!r} {why}. "
+            "Set `sessions_dir` to a folder that only you can access (mode 0700).",
         )
 
 
@@ -86,7 +87,8 @@ def move_log(path: Path, new: Path) -> None:
             else:
                 beside.unlink(missing_ok=True)
     except OSError as e:
-        raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"Cannot rename {path.name!r}: {e}.") from e
+        text = f"Cannot rename {path.name!r}: {e}. Check its folder, then try again."
+        raise StoreError(ErrorKind.LOG_WRITE_FAILED, text) from e
     finally:
         lock.release()
 

@@ -239,8 +239,8 @@ class FileLibrary:
             return
         raise SessionError(
             ErrorKind.NOT_UNIQUE,
-            f"{path.name!r} is a copy of the file of session {id}. "
-            f'Run "planck sessions fork {name_in(path)}" to continue in a session of its own.',
+            f"{path.name!r} is a copy of the file for session {id}. "
+            f'Run "planck sessions fork {name_in(path)}" to continue in a separate session.',
         )
 
     @asynccontextmanager

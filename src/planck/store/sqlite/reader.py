@@ -104,10 +104,12 @@ class SqliteReader:
             else []
         )
         if not rows:
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} is not in {self.path.name!r}.")
+            text = f"Blob {name!r} is not in {self.path.name!r}. Check its name."
+            raise StoreError(ErrorKind.RESOURCE_MISSING, text)
         data = rows[0][0]
         if type(data) is not bytes or not hashlib.sha256(data).hexdigest().startswith(name):
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"Blob {name!r} of {self.path.name!r} is damaged.")
+            text = f"Blob {name!r} in {self.path.name!r} is damaged. Restore the file from a backup."
+            raise StoreError(ErrorKind.RESOURCE_MISSING, text)
         return data
 
     def blobs(self) -> list[str]:
@@ -137,7 +139,8 @@ class SqliteReader:
             self.damage = Err(
                 ErrorKind.CORRUPT_LOG_LINE,
                 f"{self.path.name!r} had {seen.seq} events and now has {self.head}. The last {lost} were "
-                "lost in a power failure, or the file was changed. The remaining events are intact.",
+                "lost in a power failure, or the file was changed. The remaining events are intact, "
+                "so you can continue.",
                 {"sound": self.head, "lost": lost},
             )
         elif seen.seq and self.hash_at(seen.seq).hex() != seen.hash:

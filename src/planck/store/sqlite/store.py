@@ -171,7 +171,7 @@ class SqliteStore(SqliteReader):
                 try:
                     decoded(seq, data)
                 except BrokenChain as e:
-                    why = f"Event {seq} is damaged: {e.why}."
+                    why = f"Event {seq} is damaged: {e.why}. Export the session again."
                     raise StoreError(ErrorKind.CORRUPT_LOG_LINE, why, {"seq": seq}) from e
                 previous = link(previous, data)
                 rows.append((seq, data, previous))

@@ -44,7 +44,7 @@ def bash_tool(shared: Shared) -> Tool:
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
             done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
-        advice = "give a larger timeout, or pass background for a server"
+        advice = "set a longer timeout, or pass background for a server"
         ran = Ran(ctx.call_id, timeout_ms, args["command"], advice, ctx.confinement, escalates=True)
         return command_outcome(done, ran)
 
@@ -110,7 +110,11 @@ class _Progress:
 async def _kill(jobs: Jobs, handle: str) -> Outcome:
     job = await jobs.kill(handle)
     if job is None:
-        running = f"use one of {', '.join(sorted(jobs.running))}" if jobs.running else "none is running"
+        running = (
+            f"use one of {', '.join(sorted(jobs.running))}"
+            if jobs.running
+            else "none is running, so there is nothing to stop"
+        )
         return Err(ErrorKind.NOT_FOUND, f"there is no background command {handle!r}; {running}")
     done = job.completed()
     shown = f"{done.output}\n" if done.output else ""

@@ -58,7 +58,7 @@ def _apply_edit(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[by
     if old is None:
         raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; create it with `write`")
     if args["old_string"] == args["new_string"]:
-        raise ArgumentError("old_string and new_string are the same; pass the text that you want instead")
+        raise ArgumentError("old_string and new_string are the same; pass the changed text as new_string")
     content = old[0]
     wanted, new = args["old_string"].encode(), args["new_string"].encode()
     count = content.count(wanted)
@@ -92,7 +92,7 @@ def _no_match(content: bytes, wanted: str, path: str) -> ToolError:
     places[0] |= {"first": first, "lines": around}
     return ToolError(
         ErrorKind.NO_MATCH,
-        f"{message}; the nearest place is line {number}: copy the text from the lines below",
+        f"{message}; the closest match is at line {number}: copy the text from the lines below",
         {"nearest": places},
     )
 

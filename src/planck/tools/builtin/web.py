@@ -151,11 +151,16 @@ class _Public(HttpTransport):
 
 
 def _refuse(host: str, private: list[str]) -> ToolError:
-    where = f"is at {private[0]}, which is not a public address" if private else "has no address"
+    if private:
+        why = (
+            f"is at {private[0]}, which is not a public address, and web_fetch connects to public addresses "
+            "only; use `bash` for a local server, with `escalate` if the sandbox blocks the network"
+        )
+    else:
+        why = "has no address; check the host name"
     return ToolError(
         ErrorKind.PERMISSION_DENIED,
-        f"{host[:200]!r} {where}, and web_fetch connects to public addresses only; "
-        "use `bash` for a local server, which asks for the network if it needs to",
+        f"{host[:200]!r} {why}",
         {"host": host[:200], "addresses": private},
     )
 

@@ -208,11 +208,11 @@ class Clone:
     ) -> Completed:
         done = await self._run(*words, cwd=cwd, environment=environment, keep=keep)
         if done.exit_code:
-            why = hide_password(f"of {self._repo} failed: {_last_line(done) or done.exit_code}")
+            why = hide_password(f"for {self._repo}: {_last_line(done) or done.exit_code}")
             raise CloneError(
                 ErrorKind.COMMAND_FAILED,
-                f"git {words[0]} {why}; check the address (redirects are not followed: use the final one) "
-                "and that this node can reach it",
+                f"git {words[0]} failed {why}; check the address (redirects are not followed, so use the "
+                "final one) and that this node can reach it",
             )
         if done.exit_code is None:
             raise CloneError(

@@ -98,17 +98,19 @@ def read_source(repo: str, ref: str = "") -> Source:
     A path is resolved on this machine: its links and `..` are followed here, not by git later.
     """
     if ref and not (_REF.fullmatch(ref) and ".." not in ref):
-        raise SourceError(ErrorKind.INVALID_ARGS, f"{ref[:200]!r} is not a branch, tag or commit")
+        raise SourceError(
+            ErrorKind.INVALID_ARGS, f"{ref[:200]!r} is not a valid branch, tag or commit; correct it"
+        )
     path = read_path(repo)
     if path:
         return Source("", "", "", "", os.path.realpath(path))
     found = None if re.search(r"[\s\x00-\x1f\x7f]", repo) else _split(repo)
     if found is None or found.scheme not in (*_PORTS, _SCP_LIKE):
-        raise _refuse(repo, "give a URL (https, ssh, file), or an absolute path that every node sees")
+        raise _refuse(repo, "use a URL (https, ssh, file), or an absolute path that every node can read")
     if not _HOST.fullmatch(found.host) or (found.user and not _USER.fullmatch(found.user)):
-        raise _refuse(repo, "its host or user contains characters that are not allowed")
+        raise _refuse(repo, "its host or user contains characters that are not allowed; remove them")
     if not re.fullmatch(r"[0-9]{0,5}", found.port):
-        raise _refuse(repo, "its port is not a number")
+        raise _refuse(repo, "its port is not a number; correct it")
     return msgspec.structs.replace(found, path=_normalise(found, repo))
 
 
@@ -121,7 +123,7 @@ def read_path(repo: str) -> str:
     else:
         path = repo if repo.startswith("/") else ""
     if "\0" in path or "\n" in path:
-        raise _refuse(repo, "a path cannot contain line breaks")
+        raise _refuse(repo, "a path cannot contain line breaks; remove them")
     return path
 
 
@@ -236,19 +238,22 @@ def _normalise(found: Source, repo: str) -> str:
     plain = found.path if found.scheme == _SCP_LIKE else unquote(found.path, errors="surrogateescape")
     unclear = re.search(r"[?#]", found.path) or re.search(r"\\|%[0-9A-Fa-f]{2}", plain)
     if unclear or not plain.isprintable():
-        raise _refuse(repo, "its path contains escapes or characters that servers interpret differently")
+        raise _refuse(
+            repo,
+            "its path contains escapes or characters that servers interpret differently; remove them",
+        )
     kept: list[str] = []
     for name in plain.split("/"):
         if name == "..":
             if not kept:
-                raise _refuse(repo, "its path leaves the folder of the server")
+                raise _refuse(repo, 'its path goes above the server\'s root; remove the ".."')
             kept.pop()
         elif name.startswith(".."):
-            raise _refuse(repo, "a name in its path begins with two dots")
+            raise _refuse(repo, "a name in its path begins with two dots; use another path")
         elif name not in ("", "."):
             kept.append(name)
     if not kept:
-        raise _refuse(repo, "its path is empty")
+        raise _refuse(repo, "its path is empty; add the path of the repository")
     return ("/" if plain.startswith("/") else "") + "/".join(kept)
 
 

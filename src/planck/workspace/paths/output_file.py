@@ -36,9 +36,9 @@ class OutputFile:
             )
             self._held = self._hold(self._place if through else os.path.dirname(self._place), not through)
         except (OSError, ValueError) as problem:
-            why = problem.strerror if isinstance(problem, OSError) else "its name cannot be used"
+            why = problem.strerror if isinstance(problem, OSError) else "its name is not valid"
             raise WorkspaceError(
-                ErrorKind.WRITE_FAILED, f"{self.path!r} cannot be written: {why}. Name a file"
+                ErrorKind.WRITE_FAILED, f"cannot write to {self.path!r}: {why}. Choose another file name"
             ) from None
         if not through:
             folder, name = os.path.split(self._place)
@@ -61,7 +61,7 @@ class OutputFile:
         fd = os.open(place, _HOLD | os.O_DIRECTORY)
         if not os.access(place, os.W_OK) or locate_open(fd, place) != place:
             os.close(fd)
-            raise OSError(errno.EACCES, "its folder cannot be written")
+            raise OSError(errno.EACCES, "its folder is not writable")
         return fd
 
     def check(self, root: Root) -> None:
@@ -75,7 +75,7 @@ class OutputFile:
             raise WorkspaceError(
                 ErrorKind.OUTSIDE_WORKSPACE,
                 f"{self.path!r} leads to {self._place!r} through the link {links[0]!r}, which agents can "
-                "change. Name the file itself",
+                "change. Use the path of the file itself",
             )
         if inside and self._slot:
             with root.writing(self._place, create=False):
@@ -93,7 +93,7 @@ class OutputFile:
     def create(self, content: bytes) -> None:
         """Writes a new file; raises where there is one."""
         if self._slot is None or self.exists:
-            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} already exists. Name another file")
+            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} already exists. Choose another file")
         self._require_folder()
         self._slot.replace(content, None)
 
@@ -109,7 +109,7 @@ class OutputFile:
         if not same:
             raise WorkspaceError(
                 ErrorKind.WRITE_FAILED,
-                f"{self.path!r} was not written: its folder was moved or replaced. Name another file",
+                f"{self.path!r} was not written: its folder was moved or replaced. Choose another file",
             )
 
     def _write_through(self, content: bytes) -> None:
@@ -125,7 +125,7 @@ class OutputFile:
         except OSError as problem:
             raise WorkspaceError(
                 ErrorKind.WRITE_FAILED,
-                f"{self.path!r} cannot be written: {problem.strerror}. Name another file",
+                f"cannot write to {self.path!r}: {problem.strerror}. Choose another file",
             ) from None
 
 

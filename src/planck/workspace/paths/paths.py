@@ -173,7 +173,7 @@ class Root:
             parent, name = os.path.split(relative.rstrip("/"))
             if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(
-                    ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file; add the name of a file"
+                    ErrorKind.WRITE_FAILED, f"{path!r} is the path of a folder; add a file name"
                 )
             self._refuse_protected(relative, path)
             place = os.path.normpath(self.path / relative)
@@ -339,8 +339,8 @@ class Root:
             # Python looks into a zip file that replaces the folder, or one above it.
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise _protect(
-                    f"{path!r} would run the next time Planck starts, unless it starts as `planck` without "
-                    "PYTHONPATH, so only the user may create it",
+                    f"Python would run {path!r} the next time Planck starts (except if it is started as "
+                    "`planck` without PYTHONPATH), so only the user may create it",
                     path,
                 )
 
@@ -365,7 +365,7 @@ class Root:
             places = ", ".join(map(repr, self._writable))
             way_out = f"write only below {places}" if places else "put the change into your answer instead"
             raise WorkspaceError(
-                ErrorKind.PERMISSION_DENIED, f"{path!r} can be read but not written; {way_out}"
+                ErrorKind.PERMISSION_DENIED, f"{path!r} is read-only for this agent; {way_out}"
             )
 
     def _replaced_error(self) -> WorkspaceError:
@@ -391,7 +391,9 @@ class Root:
                 ErrorKind.NOT_FOUND, f"{path!r} does not exist{self._find_similar(root, relative)}"
             )
         if problem.errno == errno.ENOTDIR:
-            return WorkspaceError(kind, f"{relative!r} is not a folder; use `list_dir` above it")
+            return WorkspaceError(
+                kind, f"{relative!r} is not a folder; use `list_dir` on the folder above it"
+            )
         return WorkspaceError(
             kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report it"
         )
@@ -402,7 +404,7 @@ class Root:
         try:
             fd = open_beneath(root, folder or ".", FOLDER)
         except OSError:
-            return "; look with `glob`"
+            return "; use `glob` to find it"
         try:
             return self.suggest(fd, folder, name)
         finally:
@@ -413,7 +415,7 @@ class Root:
         place = self.place(fd, folder or ".")
         names = (found for found in os.listdir(fd)[:_MAX_SIMILAR] if not self._hides(f"{place}/{found}"))
         similar = [repr(os.path.join(folder, escape(found))) for found in nearest(name, names, count=3)]
-        return f"; did you mean {' or '.join(similar)}?" if similar else "; look with `glob`"
+        return f"; did you mean {' or '.join(similar)}?" if similar else "; use `glob` to find it"
 
 
 class Slot:
@@ -569,7 +571,7 @@ class Slot:
             return WorkspaceError(
                 ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file; use another path"
             )
-        why = f"{self.path!r} cannot be written: {problem.strerror}"
+        why = f"cannot write to {self.path!r}: {problem.strerror}"
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another place, or report it")
 
 
@@ -602,7 +604,7 @@ def _names_home(path: str) -> bool:
 
 def _protect(why: str, name: str) -> WorkspaceError:
     """`why` is for a person who is refused; an agent is also told what to do instead."""
-    text = f"{why}; leave it, and say what to change there"
+    text = f"{why}; leave it as it is, and report the change that it needs"
     return WorkspaceError(ErrorKind.PROTECTED_PATH, text, {"protected": name, "why": why})
 
 

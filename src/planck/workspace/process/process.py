@@ -100,8 +100,8 @@ async def run(
             return done
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
-        f"the sandbox could not be set up: {done.output.strip()}; nothing was run. "
-        "Use tools that run no command, and report this (`planck doctor` explains it)",
+        f"the command was not run, because the sandbox could not be set up: {done.output.strip()}. "
+        "If this happens again, use tools that run no commands, and report it (`planck doctor` explains why)",
     )
 
 

@@ -47,7 +47,7 @@ class Bubblewrap:
             machine = os.uname().machine
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"bubblewrap is not supported on {machine}: no system call list",
+                f"bubblewrap is not supported on {machine}: Planck has no system call filter for it",
             )
         self._program = program
         self._calls = calls

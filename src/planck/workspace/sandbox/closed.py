@@ -31,7 +31,7 @@ def find_closed(root: str, homes: Iterable[str] = ()) -> str:
 def find_held_home(root: str, homes: Iterable[str]) -> str:
     """A root that holds a home can't be writable: its rc files, or our own keys and rules, act outside."""
     held = next((home for home in homes if is_inside(home, (root,))), "")
-    return f"{root!r} contains {held!r}; work in a folder of the project" if held else ""
+    return f"{root!r} contains {held!r}; work in a project folder" if held else ""
 
 
 def find_unsound(root: str, program: str | None) -> str:

@@ -204,7 +204,7 @@ class ProtectedMounts:
         return (
             f'n=0; while read -r _ _ _ r p _; do case "$p $r" in {wanted}) n=$((n+1));; esac; '
             f"done </proc/self/mountinfo; [ $n -eq {len(self._pinned)} ] || "
-            "{ echo 'a folder was replaced while the sandbox was being set up' >&2; exit 125; }; "
+            "{ echo 'a folder was replaced while the sandbox was being set up; try again' >&2; exit 125; }; "
         )
 
     def note(self) -> str:
@@ -213,7 +213,8 @@ class ProtectedMounts:
             return ""
         names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
         return (
-            f"[sandbox: {names} cannot be written here: it has too many folders to search for repositories]"
+            "[sandbox: read-only here, because there are too many folders to search for Git repositories: "
+            f"{names}]"
         )
 
     def _protect_named_by(self, git: str, worktree: str) -> None:

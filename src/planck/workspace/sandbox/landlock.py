@@ -47,9 +47,11 @@ class Landlock:
 
     def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         if confinement.writable:
-            raise _unavailable("Landlock cannot protect .git and .planck in a writable folder")
+            raise _unavailable(
+                "Landlock cannot protect .git and .planck in a writable folder; install bubblewrap"
+            )
         if confinement.network:
-            raise _unavailable("Landlock is used only without network access")
+            raise _unavailable("Landlock is used only without network access; install bubblewrap")
         if confinement.seen:
             raise _unavailable("Landlock is used only for commands; install bubblewrap")
         private = tempfile.mkdtemp(prefix="planck-private-")

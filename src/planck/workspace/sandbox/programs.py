@@ -51,6 +51,8 @@ def find_replaceable_in_script(
     return _Look(cwd, environment, roots).at_script(script)
 
 
+_INPUT_OF = "the standard input of "
+"""Before the name of a program that reads its script from there."""
 _MADE_PATH = re.compile(r"[)`]\"?/\w")
 """A path that begins with what a command says."""
 
@@ -69,6 +71,12 @@ def is_replaceable(path: str, roots: Sequence[str]) -> bool:
 
 
 def tell_confined(what: str, replaceable: str) -> str:
+    """`replaceable` is what `find_replaceable` returned."""
+    if name := replaceable.removeprefix(_INPUT_OF) if replaceable.startswith(_INPUT_OF) else "":
+        return (
+            f"{what} runs in the sandbox, because {name} reads its script from standard input; "
+            "use a script file outside the workspace or below .planck"
+        )
     return (
         f"{what} runs in the sandbox: an agent could replace {replaceable!r}; "
         "keep it outside the workspace, or below .planck, to run it with your permissions"
@@ -205,7 +213,7 @@ class _Look:
             return f"{name} in {self._cwd}"
         scripts = [word for word in arguments if not word.startswith("-")]
         if not scripts or scripts[0] == "/dev/stdin":
-            return f"the standard input of {name}"
+            return f"{_INPUT_OF}{name}"
         if re.search(r"[$*?{]", scripts[0]) and not _HAS_TEXT.search(" ".join(arguments)):
             return scripts[0]
         for word in arguments:

@@ -88,16 +88,16 @@ def _explain_read_only(line: str, rights: Confinement) -> str:
     if found := _find_protected(line, rights.roots):
         return f"{found} is read-only here"
     if not rights.writable:
-        return "nothing can be written here"
+        return "everything is read-only here"
     if bound := [place for place in rights.writable if place not in rights.roots]:
         names = (_name(os.path.relpath(place, rights.roots[0])) for place in bound)
-        return f"only {', '.join(names)} can be written here"
+        return f"you can write only to {', '.join(names)} here"
     if place := _find_outside(line, rights.roots):
-        return f"{place} is outside the workspace, and only the workspace can be written here"
+        return f"{place} is outside the workspace, and only the workspace is writable here"
     for path in _paths(line):
         if os.path.isabs(path) or "/" in path or "." in path:
             return f"{_name(path)} is read-only here"
-    return f"only the workspace can be written here, except {', '.join(PROTECTED)}"
+    return f"you can write only to the workspace here, and not to {', '.join(PROTECTED)} in it"
 
 
 def _find_protected(line: str, roots: tuple[str, ...]) -> str:

@@ -83,7 +83,7 @@ def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         raise SandboxError(
             ErrorKind.SANDBOX_UNAVAILABLE,
             f"no sandbox works here: {'; '.join(found.problems)}. "
-            "Use tools that run no command, and report what you could not run",
+            "Use tools that run no commands, and report what you could not run",
         )
     return found.sandbox.wrap(confinement, looks)
 
@@ -157,10 +157,10 @@ def probe(sandbox: Sandbox) -> str:
 
 def _forbidden(inside: Path, outside: Path, port: int) -> list[tuple[str, str]]:
     return [
-        ("writes outside", f"(echo x > {outside}/x)"),
-        ("makes a protected folder", f"mkdir {inside}/.planck"),
-        ("signals the runtime", f"kill -0 {os.getpid()}" if os.getpid() > 64 else "false"),
-        ("has the network", f"(exec 3<>/dev/tcp/127.0.0.1/{port})"),
+        ("a command can write outside the workspace", f"(echo x > {outside}/x)"),
+        ("a command can create a protected folder", f"mkdir {inside}/.planck"),
+        ("a command can signal Planck", f"kill -0 {os.getpid()}" if os.getpid() > 64 else "false"),
+        ("a command can use the network", f"(exec 3<>/dev/tcp/127.0.0.1/{port})"),
     ]
 
 
