@@ -57,7 +57,7 @@ async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path
     async with WireServer(play(OpenAIChat(), lambda asked: Fault("auth"))) as server:
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "hi")
-        hint = done.err.split("`")[1]
+        hint = done.err.split('"')[1]
         assert hint == "planck auth login local"
     assert (await bench.run(*hint.split()[1:], stdin=b"sk-another-key")).code == 0
 
