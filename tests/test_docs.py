@@ -1,8 +1,8 @@
 """README and the guides do what they say, on a machine without a key.
 
-In each page, in order and in its own workspace: `python` blocks share a namespace and may `await`; a block with a
-path after its language is that file; in `console` blocks `$ ` starts a command, the lines below it are its output,
-and `...` stands for anything. README's `sh` block installs Planck from a copy of this checkout.
+In each page, in order and in its own workspace: `python` blocks share a namespace and may `await`; a block
+with a path after its language is that file; in `console` blocks `$ ` starts a command, the lines below it are
+its output, and `...` stands for anything. README's `sh` block installs Planck from a copy of this checkout.
 """
 
 import ast

@@ -173,7 +173,7 @@ async def test_e7_all_tools_of_a_server_together_are_bounded() -> None:
     async with fake("heavy") as one:
         await one.until(State.CONNECTED)
         assert sum(len(codec.encode(listed.spec)) for listed in one.listings[0].tools) <= MAX_TOTAL
-        assert "bytes of tools" in one.peer.detail
+        assert "bytes of tool definitions" in one.peer.detail
 
 
 @pytest.mark.parametrize("flood", ["flood-changes", "flood-asks"])

@@ -152,7 +152,7 @@ BROKEN = {
     "tools-none": (HEAD + SAYS + "return None\n", "'NoneType' object is not iterable"),
     "tools-async": (HEAD + SAYS.replace("def", "async def") + "return []\n", "'coroutine' object"),
     "schema": (HEAD + SAYS + "return [Tool('a', '', {'type': 'nonsense'}, print)]\n", "the schema of 'a'"),
-    "schema-list": (HEAD + SAYS + "return [Tool('a', '', {'type': 'array'}, print)]\n", "no object"),
+    "schema-list": (HEAD + SAYS + "return [Tool('a', '', {'type': 'array'}, print)]\n", "not an object"),
     "init": (HEAD + "class A(Sidecar):\n    def __init__(self): 1 / 0\n", "ZeroDivisionError"),
     "two": (
         HEAD + "class A(Sidecar): pass\nclass B(Sidecar): pass\n",
@@ -302,5 +302,5 @@ async def test_half_characters_and_closed_streams_break_nothing_and_a_late_failu
             assert await one.peer.call("fail", {}, timeout=20) == Err(ErrorKind.INTERNAL_ERROR, ANY)
         gone = await one.peer.call("fine", {}, timeout=20)
         assert isinstance(gone, Err)
-        assert "cannot list the tools of the sidecar: RuntimeError: no more" in gone.message
+        assert "cannot list the sidecar's tools: RuntimeError: no more" in gone.message
         assert one.peer.starts == 1

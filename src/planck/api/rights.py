@@ -64,5 +64,5 @@ def find_narrowest(role: Role, *others: str) -> Role:
 
 
 def _refuse(what: str, needed: Role) -> ApiError:
-    step = f'Create a token with that role: "planck store token add NAME --role {needed}".'
+    step = f'Create a token with that role: run "planck store token add NAME" with --role {needed}.'
     return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what} {step}")
