@@ -72,7 +72,7 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
         "hasty: `done_when` is not supported yet and has no effect.",
         "hasty: root 'src' must be an existing folder in the workspace",
         "hasty: unknown key 'budgte'. Did you mean 'budget'?",
-        "'a\\nb': a name must have 1 to 64 characters",
+        "'a\\nb': a name must have 1 to 64 printable characters",
     ):
         assert expected in problems
 
