@@ -187,7 +187,7 @@ async def test_a_server_without_keys_is_free_and_an_unknown_price_is_refused(
         done = await bench.run("run", "go", "--max-budget-usd", "0.1", "--output-format", "json")
     assert (done.code, len(server.asked), done.result["cost_usd"]) == (code, 1 - code // 4, 0.0)
     if code:
-        assert '`price`: {"input"' in done.result["errors"][-1]["message"]
+        assert 'Set its `price` in `models` ({"input": USD' in done.result["errors"][-1]["message"]
 
 
 class Flat:

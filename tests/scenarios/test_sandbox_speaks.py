@@ -96,7 +96,7 @@ async def test_a_commit_in_workspace_mode_by_escalation(tmp_path: Path) -> None:
     assert run.count_commits() == 1
     (question,) = person.asked
     assert question.text == COMMIT
-    assert question.reason.endswith('and says: "the user wants it committed"')
+    assert question.reason.endswith('than the sandbox gives: "the user wants it committed"')
     assert "outside the sandbox" in question.adds
     only = f"bash {COMMIT} (outside the sandbox)"
     assert (question.rule, question.wider) == (only, ""), (

@@ -357,7 +357,7 @@ async def test_of_two_answers_to_one_ask_in_one_step_the_second_is_told_that_it_
     ]
     assert sent[0] == "Response sent. Your final text will not be sent as well."
     assert sent[1].startswith("not_found: No delegator to respond to.")
-    assert "The question was answered already" in sent[1]
+    assert "The question has already been answered" in sent[1]
 
 
 async def test_without_a_delegator_there_is_nobody_to_respond_to(tmp_path: Path) -> None:

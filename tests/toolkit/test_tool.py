@@ -230,7 +230,7 @@ def test_a_function_of_another_form_is_refused_when_the_tool_is_made(function: A
     functions = {"execute": lambda args, ctx: "", "dry_run": lambda args, ctx: "", place: function}
     if place == "dry_run" and function is None:
         return  # the default plan
-    with pytest.raises(PlanckError, match=r"\(args, ctx\), or \(agent_id, call_id, args\)") as refused:
+    with pytest.raises(PlanckError, match=r"\(args, ctx\) or \(agent_id, call_id, args\)") as refused:
         Tool("look", "", PARAMETERS, **functions)
     assert refused.value.err.kind is ErrorKind.INVALID_ARGS
 

@@ -313,7 +313,7 @@ def test_a_tool_that_swallows_its_cancellation_is_left_behind(
         first, second, took = run_virtual(main())
     assert (kind(first), kind(second)) == ("timeout", "ok")
     assert took < 10
-    assert "dropped a late result of probe" in caplog.text
+    assert "dropped a late result from probe" in caplog.text
 
 
 async def test_a_tool_that_blocks_in_its_thread_is_left_behind(
@@ -461,7 +461,7 @@ async def test_an_expected_failure_keeps_its_kind(tmp_path: Path) -> None:
 
     finished = await Room(tmp_path, [tool(failing)]).call("probe")
     assert finished.outcome == Err(ErrorKind.NO_MATCH, "nothing there", {"line": 3})
-    assert finished.output == "no_match: nothing there", "details that repeat the message are recorded only"
+    assert finished.output == 'no_match: nothing there\n{"line":3}'
     assert finished.ok is False
 
 
@@ -478,7 +478,7 @@ async def test_a_hint_follows_the_message(tmp_path: Path) -> None:
         return Err(ErrorKind.NOT_FOUND, "Agent not found.", {"hint": "The team has bob.", "names": ["bob"]})
 
     finished = await Room(tmp_path, [tool(failing)]).call("probe")
-    assert finished.output == "not_found: Agent not found. The team has bob."
+    assert finished.output == 'not_found: Agent not found. The team has bob.\n{"names":["bob"]}'
 
 
 def cyclic() -> dict[str, Any]:

@@ -206,7 +206,7 @@ async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> N
         at = await run.until("> and @lost.png", start)  # to be put right
         # The folder is long, so the error is wrapped: anywhere, and in colors.
         said = "".join(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", run.text[start:at]).split())
-        assert "'lost.png'.Nothingwassent.[not_found]" in said
+        assert "Nothingwassent.Checkthepath.[not_found]" in said
         run.type("\x03")
         await leave(run, at)
     text, image = last_message(server)
@@ -567,7 +567,7 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         at = await run.until("Keys (/help lists the commands)")
         shown = await run.until("Esc close", at)
         assert "…" not in run.text[at:shown]
-        assert "Complete the word; while agents work, queue" in run.text[at:shown]
+        assert "Complete the word; while agents" in run.text[at:shown]
         assert "Ctrl+J, Alt+Enter" in run.text[at:shown]
         run.type("\x1b")
         await run.until("\x1b[?1049l", at)
