@@ -355,7 +355,7 @@ async def test_of_two_answers_to_one_ask_in_one_step_the_second_is_told_that_it_
     sent = [
         data["output"] for type, data in recorded if (type, data.get("name")) == ("tool_end", answers[0][0])
     ]
-    assert sent[0] == "Response sent. Your final text will not be sent as well."
+    assert sent[0] == "Response sent. Your final text will not be sent again."
     assert sent[1].startswith("not_found: No delegator to respond to.")
     assert "The question has already been answered" in sent[1]
 

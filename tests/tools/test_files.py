@@ -89,7 +89,7 @@ async def test_an_offset_past_the_end_is_told(room: Room) -> None:
 async def test_a_line_longer_than_a_page_is_shown_by_its_beginning(room: Room) -> None:
     (room.ws / "min.js").write_text("x" * 100_000 + "\nend\n")
     output = (await room.call("read", {"path": "min.js"})).output
-    assert output == "x" * 4_000 + "…[line cut: 4000 of 100000 bytes]\nend\n"
+    assert output == "x" * 4_000 + "…[line truncated, showing 4000 of 100000 bytes]\nend\n"
 
 
 async def test_crlf_is_shown_as_newline(room: Room) -> None:

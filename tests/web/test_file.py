@@ -34,7 +34,7 @@ async def test_it_opens_from_disk_without_the_network(demo: Planck, tmp_path: Pa
         proof = json.loads(await tab.find_json("planck-session"))
         assert proof["hash"] in await tab.find_text(".planck-file")
         await tab.page.get_by_role("button", name="Conversation").click()
-        await tab.wait_for("document.querySelector('.conversation')?.innerText.includes('Mended.')")
+        await tab.wait_for("document.querySelector('.conversation')?.innerText.includes('Fixed.')")
         assert ("prices.py" in await tab.find_text()) == ("hide" not in options)
         assert await tab.list_problems() == []
 

@@ -342,8 +342,8 @@ def _list_unclear(node: NodeEntry) -> list[str]:
     entries = [("accept", entry, entry) for entry in node.accept]
     entries += [("trust", entry, split_entry(entry)[0]) for entry in node.trust]
     return [
-        f"node.{key}: {entry!r} is ignored, because it does not say which host it means. "
-        "Write SCHEME://HOST/PATH, USER@HOST:PATH or an absolute path. `*` matches any part of it, "
+        f"node.{key}: {entry!r} is ignored, because it names neither a host nor an absolute path. "
+        "Write SCHEME://HOST/PATH, USER@HOST:PATH or /PATH. `*` matches any part, "
         "and `*` alone matches everything."
         for key, entry, repo in entries
         if read_pattern(repo) is None

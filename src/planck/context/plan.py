@@ -16,7 +16,7 @@ def make_plan_tool() -> Tool:
     return Tool(
         "update_plan",
         "Show the user your plan if the work has three steps or more. Send all steps each time. Keep one "
-        "in_progress, and update it as each is done.",
+        "step in_progress, and send the plan again as steps are done.",
         _PARAMETERS,
         _update,
         effect=Effect.NONE,

@@ -31,7 +31,7 @@ def make_skill_tools(source: SkillSource) -> list[Tool]:
     return [
         Tool(
             "load_skill",
-            "Load a skill's instructions, or one file of it. Do so before work that the skill describes.",
+            "Load a skill's instructions, or one of its files, before you start work that it covers.",
             _LOAD,
             work.load,
             effect=Effect.NONE,

@@ -55,8 +55,8 @@ _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
 _SAID_AGAIN = (
-    f"A Stop hook told the orchestrator to continue, but it ended with the same text {_SAME_TEXTS} times, "
-    "so it was not told to continue again. Tell it what to do instead, or fix the hook."
+    "A Stop hook told the orchestrator to continue, but the orchestrator ended with the same text "
+    f"{_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5

@@ -104,7 +104,9 @@ class Retrying:
                     continue
             if pause is not None:
                 attempt, waited = attempt - 1, waited + pause
-                yield _status(WAITING, f"waiting {pause:.0f} s, as limits.wait_s allows: {failure.err}")
+                yield _status(
+                    WAITING, f"waiting {pause:.0f} s until the provider accepts requests again: {failure.err}"
+                )
                 await asyncio.sleep(pause)
                 continue
             seconds = self._wait(attempt, failure)

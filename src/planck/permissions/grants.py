@@ -120,9 +120,8 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     if not known.verbs:
         return ""
     if len(words) < 2 or words[1].startswith("-"):
-        return (
-            f"a rule cannot have {ANY} directly after {program!r}; add a subcommand: `{program} status {ANY}`"
-        )
+        with_verb = f"`{program} SUBCOMMAND {ANY}`"
+        return f"a rule cannot have {ANY} directly after {program!r}; add a subcommand, as in {with_verb}"
     if words[1] in known.verbs:
         return (
             f"a rule cannot have {ANY} after `{program} {words[1]}`, which can start any "

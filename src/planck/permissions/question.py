@@ -128,7 +128,7 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if rights.mode is Mode.FULL:
         return "runs outside the sandbox: it may change any of your files and use the network"
     network = "with" if rights.network else "without"
-    return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
+    return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network access"
 
 
 _NO_DETOUR = "Do not try to do the same another way."

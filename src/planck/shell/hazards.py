@@ -137,7 +137,9 @@ class _Check:
         for launch in find_launches(tuple(words)):
             given = words[launch.at : launch.at + 1] if _is_shell(words[0]) else words[launch.at :]
             if launch.unknown and not all(self.is_text(word) for word in given):
-                raise ShellError(f"a placeholder's value cannot reach a command that {words[0].text!r} runs")
+                raise ShellError(
+                    f"a placeholder's value must not be passed to a command that {words[0].text!r} runs"
+                )
             if launch.script is not None and not _is_shell(words[0]):
                 self._check_inner(launch.script, [])
             if launch.words and launch.words[0].at == _FED and launch.words[0].text == VALUE:
@@ -160,7 +162,7 @@ class _Check:
         name, rest = words[0].text, words[1:]
         builtin = find_program(name).builtin
         if builtin is Builtin.SCRIPT and not all(self.is_text(word) for word in rest):
-            raise ShellError(f"a placeholder's value cannot reach {name!r}, which evaluates it")
+            raise ShellError(f"a placeholder's value must not be passed to {name!r}, which would evaluate it")
         if not any(self.is_tainted(word) for word in rest):
             return
         before = [word.text for word in takewhile(lambda word: not self.is_tainted(word), rest)]
@@ -238,7 +240,7 @@ class _Check:
         elif is_interpreter(words[0]):
             self._check_interpreter(words, place, command)
         elif ("/" in words[0].text or name == "make") and self.written.has(words[0], place):
-            raise ShellError(f"{words[0].text!r} might be a file that the template writes")
+            raise ShellError(f"the template cannot run {words[0].text!r}, a file that it might write itself")
         self._check_files(name, words, place, command)
 
     def _check_files(self, name: str, words: list[Word], place: int, command: Command) -> None:
@@ -281,9 +283,11 @@ class _Check:
             raise ShellError("a placeholder's value cannot be part of a script that is read")
         elif self.is_tainted(file):
             if self.feeds:
-                raise ShellError("a placeholder's value that names a script might name standard input")
+                raise ShellError(
+                    "a placeholder's value cannot name a script here, because it could name standard input"
+                )
         elif self.written.has(file, place):
-            raise ShellError(f"{file.text!r} might be a file that the template writes")
+            raise ShellError(f"the template cannot run {file.text!r}, a file that it might write itself")
 
     def _reads_own_input(self, command: Command) -> bool:
         """Tells whether a command has an input of its own, which no value reaches."""
@@ -341,7 +345,7 @@ class _Check:
         elif rest[0].text.startswith(("/dev/", "/proc/")) or rest[0].text == "-":
             self._check_script_input(command)
         elif self.written.has(rest[0], place):
-            raise ShellError(f"{rest[0].text!r} might be a file that the template writes")
+            raise ShellError(f"the template cannot run {rest[0].text!r}, a file that it might write itself")
 
     def _check_script_input(self, command: Command) -> None:
         if not self._reads_own_input(command):

@@ -222,7 +222,8 @@ class Script(Lexer):
             item = self.read_word()
             if item.has_value:
                 raise ShellError(
-                    "a placeholder's value cannot be in an array, because bash evaluates indexes (use words)"
+                    "a placeholder's value cannot be in an array, because bash evaluates array indexes "
+                    "(use separate arguments)"
                 )
             if item.text.startswith("["):
                 self.evaluated.append(("an array index", item.names))

@@ -165,7 +165,7 @@ class Mail:
                 return ask.answer.result()
             return Err(
                 ErrorKind.TIMEOUT,
-                f"{target.name} did not answer within {timeout:g} s, and a later answer is dropped; "
+                f"{target.name} did not answer within {timeout:g} s, and a late answer will be ignored; "
                 "delegate the question instead of asking again, or continue without the answer",
                 {"timeout_ms": round(timeout * 1000)},
             )
@@ -427,7 +427,7 @@ class Mail:
             if ask.answer.done():
                 ask.settle(None)
             raise
-        return Ok({"output": "Response sent. Your final text will not be sent as well."})
+        return Ok({"output": "Response sent. Your final text will not be sent again."})
 
     async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""

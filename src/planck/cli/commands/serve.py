@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) > 10_000:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of sessions. Use a number from 0 to 10000"
+            f"{text!r} is not a valid number of sessions. Use a number from 0 to 10000"
         )
     return int(text)
 

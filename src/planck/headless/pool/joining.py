@@ -84,7 +84,7 @@ async def _check_free(database: PoolDatabase, name: str) -> None:
         if row.name == name and host == socket.gethostname() and pid.isdigit() and _lives(int(pid)):
             raise NodeError(
                 ErrorKind.NOT_UNIQUE,
-                f"Process {pid} on this machine already runs as node {name!r}. "
+                f"Process {pid} on this machine is already running as node {name!r}. "
                 "Choose another name with --name NAME.",
             )
 

@@ -250,7 +250,7 @@ class CommitQueue:
             except (Lost, StoreError):
                 await self._reconnect()
             except Exception as e:  # the server's own: it has no memory, or too little time for us
-                log.warning("The database at %s does not report its state: %s", self.place, name_exception(e))
+                log.warning("Cannot query the database at %s; retrying: %s", self.place, name_exception(e))
                 await asyncio.sleep(pauses.next())
                 if self._closed:
                     self._fence_closed()

@@ -101,5 +101,5 @@ def write_failure(path: Path, e: sqlite3.Error) -> StoreError:
     return StoreError(
         ErrorKind.LOG_WRITE_FAILED,
         f"Cannot write to {path.name!r}: {e}. The session is read-only until writing works again. "
-        "Free some disk space.",
+        "Check the free disk space and the permissions of the file.",
     )

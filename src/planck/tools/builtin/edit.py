@@ -110,7 +110,7 @@ def _cut_line(line: str) -> str:
     return (
         line
         if len(line) <= _MAX_LINE
-        else f"{line[:_MAX_LINE]}…[line cut: {_MAX_LINE} of {len(line)} characters]"
+        else f"{line[:_MAX_LINE]}…[line truncated, showing {_MAX_LINE} of {len(line)} characters]"
     )
 
 

@@ -91,7 +91,7 @@ def _line_text(line: bytes, whole_length: int | None) -> str:
     length = whole_length if whole_length is not None else len(line)
     if length <= MAX_LINE:
         return line.decode(errors="replace")
-    return f"{line[:MAX_LINE].decode(errors='ignore')}…[line cut: {MAX_LINE} of {length} bytes]"
+    return f"{line[:MAX_LINE].decode(errors='ignore')}…[line truncated, showing {MAX_LINE} of {length} bytes]"
 
 
 def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, Any]:

@@ -339,7 +339,7 @@ class Root:
             # Python looks into a zip file that replaces the folder, or one above it.
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise _protect(
-                    f"Python would run {path!r} the next time Planck starts (except if it is started as "
+                    f"Python would run {path!r} the next time Planck starts (unless it is started as "
                     "`planck` without PYTHONPATH), so only the user may create it",
                     path,
                 )
@@ -395,7 +395,7 @@ class Root:
                 kind, f"{relative!r} is not a folder; use `list_dir` on the folder above it"
             )
         return WorkspaceError(
-            kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report it"
+            kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report the error"
         )
 
     def _find_similar(self, root: int, relative: str) -> str:
