@@ -121,7 +121,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "an evaluated placeholder": (
         with_(command="eval {{x}}"),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: a placeholder's value cannot reach 'eval', which evaluates it; "
+        "TOOL.json at {path}: a placeholder's value must not be passed to 'eval', which would evaluate it; "
         "put it in a script",
     ),
     "a deep nest of substitutions": (
