@@ -330,8 +330,8 @@ def is_early(name: str, modules: "Collection[str]") -> bool:
 def tell_own(root: str) -> str:
     """Says that agents can't be let write in a root which the runtime itself is part of."""
     return (
-        f"Planck itself runs from {root!r} or a folder above it, where agents could change it. Install it "
-        "outside the workspace (uv tool install planck-agents), or use --permission-mode full"
+        f"agents could change Planck itself, because it runs from {root!r} or a folder above. Install Planck "
+        "outside the workspace (in its checkout: uv tool install .), or use --permission-mode full"
     )
 
 

@@ -108,7 +108,7 @@ def test_the_clone_of_another_session_is_nobodys_word(tmp_path: Path, where: str
         clone.symlink_to(tmp_path / "moved")
     flags = {"tools_dirs": [str(seen / "more")], "sidecar": str(seen / ".planck/sidecar")}
     project = Project(home, work, environ={"HOME": str(tmp_path)}, flags=flags, trust=True)
-    assert [name for name in FILES if "clone of another" not in project.doubt(seen / name)] == []
+    assert [name for name in FILES if "in another session's clone" not in project.doubt(seen / name)] == []
     rows = {row.tool.name: row.trusted for row in ToolBox(project).inventory().entries}
     assert not rows.get("deploy")
     assert [sidecar.path for sidecar in plan_peers(project.resources).sidecars] == []

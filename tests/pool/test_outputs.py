@@ -64,7 +64,7 @@ async def test_an_output_that_was_cut_is_read_on_the_node_that_goes_on(tmp_path:
         assert whole["output"].endswith("after 020000\n")
         cut = await read_output(gate, made["id"], long)
         assert cut["missing"]["kind"] == ErrorKind.RESOURCE_MISSING
-        assert "run the command again" in cut["missing"]["message"]
+        assert "safe to run the command again" in cut["missing"]["message"]
         assert "truncated" in cut["output"]
 
         south = await nodes.start("south", "--work", "1")

@@ -207,8 +207,8 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         NOBODY,
         _call(SPAWN),
         "address",
-        "'http://192.0.2.1:1' is not in the `providers` of the configuration, and no local server answers "
-        "there, and nobody can be asked",
+        "'http://192.0.2.1:1' is not listed under `providers` in the configuration, and no local server "
+        "answers there, and nobody can be asked",
         "Use a model from `list_models`.",
     ),
 }

@@ -316,7 +316,7 @@ async def test_mode_workspace_is_refused_where_python_keeps_the_compiled_modules
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
     (tmp_path / "compiled").mkdir()
     async with Planck(home=tmp_path / "home", workspace=tmp_path / "compiled") as planck:
-        with pytest.raises(PlanckError, match="Planck itself runs from"):
+        with pytest.raises(PlanckError, match="agents could change Planck itself, because it runs from"):
             await planck.start(mode="workspace", stored=False)
 
 

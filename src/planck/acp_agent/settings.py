@@ -19,7 +19,7 @@ EFFORTS = (DEFAULT, "none", "low", "medium", "high")
 COMPACT, PLAN = "compact", "plan"
 _OWN = (
     AvailableCommand(COMPACT, "Compact the history", CommandInput("what the summary must keep")),
-    AvailableCommand(PLAN, "Carry out the plan that was made in mode plan", CommandInput("accept")),
+    AvailableCommand(PLAN, "Carry out the plan made in plan mode", CommandInput("accept")),
 )
 
 

@@ -227,7 +227,7 @@ class Trust:
 OPEN_TO_AGENTS = (
     "agents can change it. Move it to .planck/teams or out of the folders that agents can write to."
 )
-IN_CLONE = "it is in the clone of another session. Copy it to your own folder."
+IN_CLONE = "that file is in another session's clone. Copy it to your project."
 _LISTS = ("tools_dirs", "teams_dirs")
 _USERS = ("config.json", "tools", "teams", "agents", "skills", "commands", "sidecar", "hooks")
 """Places of the home that hold the user's own files. Beside them lies what others wrote."""

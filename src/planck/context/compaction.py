@@ -66,7 +66,7 @@ class TooBig(msgspec.Struct, frozen=True):
         return Err(
             ErrorKind.CONTEXT_OVERFLOW,
             f"{self.tokens} tokens are needed, and the context window has {self.window}: {self.what}. "
-            "Shorten it, or use a model with a larger context window",
+            "Shorten that part, or use a model with a larger context window",
             {"tokens": self.tokens, "window": self.window},
         )
 
@@ -239,9 +239,9 @@ class _Work:
         taken = int(size(largest) / self._ratio) if largest else 0
         if isinstance(largest, UserMessage) and taken > self._fixed:
             who = f"agent {largest.sender}" if largest.sender else "the user"
-            what = f"one message from {who} takes {taken}: {largest.text[:60]!r}"
+            what = f"one message from {who} takes {taken} tokens: {largest.text[:60]!r}"
         else:
-            what = f"the system prompt and the tools take {self._fixed}"
+            what = f"the system prompt and the tools take {self._fixed} tokens"
         return TooBig(self._tokens, self._window, what)
 
     def _is_pinned(self, at: int, message: Message) -> bool:

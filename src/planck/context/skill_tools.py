@@ -16,7 +16,7 @@ Skills = Mapping[str, Skill]
 """By name."""
 _LOAD = arguments(
     {"name": text("The skill's name, as listed")},
-    {"resource": text("A file of the skill, relative to its folder")},
+    {"resource": text("Path of a file, relative to the skill's folder")},
 )
 _LIST = arguments()
 

@@ -131,7 +131,8 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
         return grant if grant.refresh_token else msgspec.structs.replace(grant, refresh_token=refresh_token)
     if answer.get("error") in ("invalid_grant", "invalid_token"):
         raise AuthError(
-            ErrorKind.NOT_AUTHENTICATED, 'The sign-in has expired. Run "planck auth login PROVIDER" again.'
+            ErrorKind.NOT_AUTHENTICATED,
+            'The sign-in has expired. Run "planck auth login PROVIDER" for this provider.',
         )
     raise _token_failure(client, status, answer)
 

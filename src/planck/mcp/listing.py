@@ -84,10 +84,10 @@ def add_resource_tools(listing: Listing, prefix: str) -> Listing:
     own = (
         ListedTool(
             LIST_RESOURCES,
-            ToolSpec(f"{prefix}list_resources", "List the resources of this server.", {"type": "object"}),
+            ToolSpec(f"{prefix}list_resources", "List the resources on this server.", {"type": "object"}),
         ),
         ListedTool(
-            READ_RESOURCE, ToolSpec(f"{prefix}read_resource", "Read a resource of this server.", reading)
+            READ_RESOURCE, ToolSpec(f"{prefix}read_resource", "Read a resource from this server.", reading)
         ),
     )
     taken = {listed.spec.name for listed in listing.tools}

@@ -83,7 +83,9 @@ def revise_rule(question: Question, text: str) -> Question | Err:
     star = last == ANY
     words = _read_words(command.rstrip().removesuffix(ANY) if star else command)
     if not words:
-        return _refuse(f"{command!r} is not a valid rule; use plain words, and a separate {ANY} at the end")
+        return _refuse(
+            f"{command!r} is not a valid rule; use plain words, optionally followed by a separate {ANY}"
+        )
     if star and (problem := _refuse_star(words) or _refuse_free_star(question, outside)):
         return _refuse(problem)
     asked = _read_words(offered.command)

@@ -186,7 +186,9 @@ def ask_about_address(verdict: Verdict, address: str) -> Verdict:
     if not address:
         return verdict
     rights = msgspec.structs.replace(verdict.confinement, addresses=(address,))
-    why = f"{address!r} is not in the `providers` of the configuration, and no local server answers there"
+    why = (
+        f"{address!r} is not listed under `providers` in the configuration, and no local server answers there"
+    )
     return Verdict(Decision.ASK, rights, why)
 
 

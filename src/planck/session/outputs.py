@@ -46,7 +46,7 @@ def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path 
         ErrorKind.RESOURCE_MISSING,
         f"the full output of call {call_id!r} is not available here: output over {SHARED_BYTES >> 20} MiB "
         "stays on the machine where the command ran. Its beginning and end were shown. If you need the rest, "
-        "and running the command again does no harm, write its output to a file in the workspace",
+        "and it is safe to run the command again, redirect its output to a file in the workspace",
         {"call_id": call_id},
     )
 

@@ -153,7 +153,7 @@ class _Check:
                     self._check_replaced(words[1 : launch.at], words[launch.at :])
                     if basename(inner[0]) in {"find", "fd"} or (inner[0].text == "git" and len(inner) == 2):
                         raise ShellError(
-                            f"the input of xargs might become an option of {inner[0].text!r} that runs it"
+                            f"{inner[0].text!r} might read the input of xargs as an option that runs code"
                         )
                 self._refuse_naming(inner[0])
                 self.check_words(inner, place, command)

@@ -117,6 +117,6 @@ async def _run_step(argv: list[str], environment: Mapping[str, str], progress: C
         state = "timed out" if done.timed_out else f"failed with exit code {done.exit_code}"
         raise SidecarError(
             ErrorKind.PEER_FAILED,
-            f"cannot build the sidecar: {Path(argv[0]).name} {state}; check its dependencies. Last output:\n"
-            f"{done.output[-2000:]}",
+            f"cannot build the sidecar: {Path(argv[0]).name} {state}; "
+            f"check the sidecar's dependencies. Last output:\n{done.output[-2000:]}",
         )

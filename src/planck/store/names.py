@@ -84,7 +84,8 @@ def check_name(wanted: str) -> None:
 
 def refuse_taken(name: str) -> SessionError:
     return SessionError(
-        ErrorKind.NOT_UNIQUE, f"A session named {name!r} already exists. Resume it with -r {name}."
+        ErrorKind.NOT_UNIQUE,
+        f"A session named {name!r} already exists. Choose another name, or resume it with -r {name}.",
     )
 
 

@@ -143,7 +143,8 @@ async def spawn(
     if taken := team.find_clash(spec):
         return Err(
             ErrorKind.NOT_UNIQUE,
-            f"An agent with the {taken} already exists in the team. Use it, or choose another.",
+            f"An agent with the {taken} already exists in the team. Use that agent, or choose another "
+            "name or type.",
         )
     lent = team.accounts.lend(
         caller.actor.agent.purse.paying, spec.id, budget.amount if budget else UNLIMITED

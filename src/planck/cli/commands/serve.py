@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="Also accept this host name (repeatable)",
     )
     parser.add_argument(
-        "--behind-proxy", action="store_true", help="A proxy in front of the server handles TLS"
+        "--behind-proxy", action="store_true", help="Let a proxy in front of the server handle TLS"
     )
     parser.add_argument(
         "--store",

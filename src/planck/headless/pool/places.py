@@ -99,7 +99,10 @@ class Places:
     def _is_usable(self, entry: "_Entry") -> bool:
         """Whether an entry of the node's lists names what its owner meant; says so if it has no effect."""
         if entry.wanted is None:
-            log.warning('node: %r is ignored. Run "planck doctor" to see how to write it.', entry.said)
+            log.warning(
+                'node: %r is not a valid entry and is ignored. Run "planck doctor" to see how to write it.',
+                entry.said,
+            )
             return False
         for folder in list_link_folders(entry.said):
             if any(map(self._is_worked_in, (folder, *map(str, Path(folder).parents)))):
