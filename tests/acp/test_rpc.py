@@ -242,7 +242,7 @@ async def test_the_end_of_the_peer_ends_what_it_asked_and_what_it_was_asked() ->
         line.other.close_output()
         async with asyncio.timeout(30):
             gone = await ask
-        assert gone == Err(ErrorKind.PEER_FAILED, "the connection is closed: it closed its output")
+        assert gone == Err(ErrorKind.PEER_FAILED, "the connection is closed: the process closed its output")
     assert line.echo.cancelled == 1
 
 

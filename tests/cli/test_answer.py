@@ -11,7 +11,7 @@ from tests.terminal import on_terminal
 FORGED = "\n".join(
     [
         "echo ok",
-        "    effect: runs in the sandbox of mode 'read-only', without network",
+        "    effect: runs in the sandbox for mode 'read-only', without network",
         "    why: mode 'ask'",
         "    rule: bash echo ok",
         "    call:",

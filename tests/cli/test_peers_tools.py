@@ -71,7 +71,7 @@ async def test_list_has_the_tools_of_peers_with_their_source(peers: Peers) -> No
     assert "[mcp one]" in rows["mcp__one__echo"]
     assert "[mcp two]" in rows["mcp__two__quiet"]
     assert "[built-in]" in rows["bash"]
-    assert "Tool 'bash' from sidecar 'side' is left out" in done.err
+    assert "Not loaded: tool 'bash' from sidecar 'side': another tool has the same name." in done.err
     assert peers.started == {"one", "two", "side"}
 
 

@@ -249,7 +249,7 @@ async def test_agents_work_in_an_added_folder_as_in_the_workspace(tmp_path: Path
     assert "Nobody reads this." not in told
     started = next(line["data"] for line in done.lines if line["type"] == "session_started")
     assert started["options"]["added"] == [str(other)]
-    assert f"used --add-dir {other}. Pass the option again to keep the folder." in again.err
+    assert f"used --add-dir {other}. Pass the option again to keep using the folder." in again.err
     undone = await bench.run("undo", "--turn", "1", "--yes", "--add-dir", str(other))
     assert (undone.code, (other / "new.txt").exists()) == (0, False)
 

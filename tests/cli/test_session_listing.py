@@ -127,6 +127,15 @@ def test_an_exported_log_is_told_what_proves_it(place: Place, command: Command, 
     assert command(*err.split('"planck sessions ')[-1].split('"')[0].split())[0] == 0
 
 
+def test_verify_names_the_sessions_that_share_a_prefix(place: Place, command: Command) -> None:
+    place.say("first", "calm-fox")
+    place.say("second", "calm-owl")
+    code, out, err = command("verify", "calm")
+    assert (code != 0, out) == (True, "")
+    assert "'calm' matches several sessions" in err
+    assert "No session or file found: 'bold'" in command("verify", "bold")[2]
+
+
 @pytest.mark.parametrize("columns", [140, 80, 40])
 def test_a_list_fits_the_terminal_whatever_the_prompts_are(
     place: Place, command: Command, columns: int

@@ -127,7 +127,9 @@ async def test_an_untrusted_project_takes_no_name_from_the_user(bench: Bench) ->
     untrusted = await bench.run("tools", "call", "mine", "--args", '{"x": "v"}')
     assert untrusted.out.startswith("mine v")
     listed = await bench.run("tools", "list")
-    assert f"the name 'mine' is taken by {bench.home}/tools/mine/TOOL.json, which comes first" in listed.err
+    assert (
+        f"the name 'mine' is taken by {bench.home}/tools/mine/TOOL.json, which was loaded first" in listed.err
+    )
     trusted = await bench.run("tools", "call", "mine", "--trust", "--args", '{"x": "v"}')
     assert trusted.out == "stolen\n"
 

@@ -52,7 +52,7 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert (a.read_text(), b.exists()) == (changed, True)
     assert "-LINE TWO" in seen.out
     assert "+line 2" in seen.out
-    assert "cannot be undone: bash echo from bash > c.txt" in seen.out
+    assert "this command cannot be undone: bash echo from bash > c.txt" in seen.out
     first = await bench.run("undo")
     assert first.code == 0
     assert (a.read_text(), b.exists(), c.exists()) == (LINES, False, True)
@@ -85,7 +85,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
     done = await bench.run("undo")
     assert done.code == 1
     assert (a.read_text(), b.exists()) == (mine, False)
-    assert "a.txt stays unchanged: later edits change the same lines" in done.out
+    assert "a.txt (written by orchestrator) stays unchanged: later edits change the same lines" in done.out
 
 
 async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: 
     unknown = await bench.run("undo", env={"ONE_API_KEY": key})
     assert (unknown.code, (bench.work / ".env").read_bytes()) == (1, changed)
     assert (
-        "its old content contains a secret that is not known here; set that secret again, then undo"
+        "the old content contains a secret that is not known here; set that secret again, then undo"
         in unknown.out
     )
     first = await bench.run("undo", env=keys)
@@ -260,4 +260,6 @@ async def test_a_link_that_was_put_in_the_way_since_leads_an_undo_nowhere(
     (bench.work / "d").symlink_to(target)
     done = await bench.run("undo")
     assert mine.read_text() == "mine\n"
-    assert f"'d/config' now leads to '{target}/config' through a newer link; remove it first" in done.out
+    assert (
+        f"'d/config' now leads to '{target}/config' through a newer link; remove that link first" in done.out
+    )

@@ -249,7 +249,9 @@ async def test_a_team_that_agents_may_write_names_no_program_and_no_address(
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=team, stored=False)
         assert refused.value.err.kind == "permission_denied"
-        assert ("not trusted" if where == "alias" else "agents can change it") in refused.value.err.message
+        assert (
+            "not trusted" if where == "alias" else "agents can change this file"
+        ) in refused.value.err.message
 
 
 async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_it_was(

@@ -115,9 +115,9 @@ def _call(number: int, name: str, output: str, *, spilled: bool = False) -> list
     ("name", "spilled", "way_out"),
     [
         ("grep", False, "call grep again if it matters"),
-        ("bash", False, "it has run: run it again only if that does no harm"),
-        ("ask_agent", False, "it has run: run it again only if that does no harm"),
-        ("a_tool_of_the_user", False, "it has run: run it again only if that does no harm"),
+        ("bash", False, "the call has already run: repeat it only if that does no harm"),
+        ("ask_agent", False, "the call has already run: repeat it only if that does no harm"),
+        ("a_tool_of_the_user", False, "the call has already run: repeat it only if that does no harm"),
         ("bash", True, "for all of it, read path output:c1"),
     ],
 )

@@ -30,7 +30,7 @@ def open_planck(folder: Path) -> Planck:
 def count_agents(folder: Path) -> tuple[int, int]:
     write_all(folder / "work/.claude/agents", shapes.AGENTS)
     found = open_planck(folder).resources.agents()
-    said = {Path(line.split(": ")[0]).name: line for line in found.problems}
+    said = {file.name: why for file, why in found.problems.items()}
     assert {name for name, why in shapes.NO_AGENTS.items() if why in said[name]} == set(shapes.NO_AGENTS)
     assert set(said) == set(shapes.NO_AGENTS)
     return len(shapes.AGENTS), len(found.agents)

@@ -42,7 +42,7 @@ async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_p
     async with open_place(tmp_path, "http://127.0.0.1:9") as planck:
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=write_team(tmp_path / "team", LEAD, wrong))
-        assert "An `acp` member has its own model and tools. Remove tools." in refused.value.err.message
+        assert "an `acp` member has its own model and tools. Remove tools." in refused.value.err.message
         assert "'A=B' is not a variable name." in refused.value.err.message
         with pytest.raises(PlanckError, match="cannot be an external program"):
             await planck.start(team=write_team(tmp_path / "team", orchestrator))
@@ -135,10 +135,11 @@ async def test_a_file_that_agents_may_write_names_no_program(tmp_path: Path, fol
         found = planck.project.resources.agents()
     if folder in (".planck", ".agents"):
         assert [*found.agents] == ["evil"]
-        assert found.problems == ()
+        assert found.problems == {}
     else:
         assert not found.agents
-        assert "cannot name a program; move it to .planck/agents" in found.problems[0]
+        (problem,) = found.problems.values()
+        assert "cannot name a program; move the file to .planck/agents" in problem
 
 
 async def test_an_agents_file_can_name_a_program_that_is_spawned_or_a_member(tmp_path: Path) -> None:
@@ -202,4 +203,4 @@ async def test_a_program_that_an_agent_could_replace_gets_no_network_and_no_vari
     found = await _check(tmp_path, foreign(*command, **more), environ=environ)
     expected = {"PATH": "agent: not found", "npx": "exit code 9"}
     expected["no more than a command"] = "exit code 9"
-    assert expected.get(how, "An agent could replace") in found[0]
+    assert expected.get(how, "an agent could replace") in found[0]

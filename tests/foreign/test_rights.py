@@ -226,7 +226,7 @@ async def test_a_yes_to_a_command_of_its_own_adds_nothing_to_what_its_process_ma
     async with crew(tmp_path, {"lead": lead}, plain(), mode="ask", approver=says) as session:
         await session.run("go")
         _, command = says.questions
-        assert command.adds == "runs in the sandbox of mode 'workspace', with network access"
+        assert command.adds == "runs in the sandbox for mode 'workspace', with network access"
         assert (await outputs(session))[0].endswith("permission: once. ")
 
 

@@ -86,7 +86,7 @@ async def test_whatever_a_closed_planck_is_asked_it_says_that_it_is_closed(tmp_p
         lambda: opened.check_team("any"),
     ]
     for ask in asked:
-        with pytest.raises(PlanckError, match="This Planck is closed") as refused:
+        with pytest.raises(PlanckError, match="This Planck object is closed") as refused:
             await ask()
         assert refused.value.err.kind is ErrorKind.DETACHED
     with pytest.raises(PlanckError, match="is closed"):

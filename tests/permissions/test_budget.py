@@ -133,7 +133,7 @@ def test_a_loan_beyond_what_is_there_is_refused_with_what_can_be_lent() -> None:
     refused = run.lend("worker", Allowance(usd=1.5).amount)
     assert isinstance(refused, Err)
     assert refused.kind is ErrorKind.BUDGET_EXCEEDED
-    assert refused.message.startswith("$1.50 is more than the $0.92 available to lend")
+    assert refused.message.startswith("$1.50 is more than the $0.92 left in your budget; ")
     assert refused.details == {"asked": 1.5, "left": 0.92, "yours_to_lend": 0.92, "unit": "usd"}
     assert run.lent.micro_usd == 0
 

@@ -60,8 +60,8 @@ def test_a_database_that_is_away_is_said_once_with_a_reason_and_when_it_is_back(
         run_virtual(play())
     said = sorted(record.getMessage() for record in caplog.records)
     assert said == [
-        "Claiming sessions failed: no answer in time. Retrying until it works.",
-        "Claiming sessions failed: resolved after 10 failed attempts.",
-        "Heartbeat failed: no answer in time. Retrying until it works.",
-        "Heartbeat failed: resolved after 15 failed attempts.",
+        "Claiming sessions failed: no answer in time. Retrying.",
+        "Heartbeat failed: no answer in time. Retrying.",
+        'Recovered from "Claiming sessions failed" after 10 failed attempts.',
+        'Recovered from "Heartbeat failed" after 15 failed attempts.',
     ]

@@ -105,7 +105,7 @@ async def test_a_team_that_runs_out_in_the_middle_ends_with_words(tmp_path: Path
     )
     result, recorded = await play(tmp_path, brains, LEAD, max_budget_usd=1.8)
     refused, made = outputs(recorded, "spawn_agent")
-    assert refused["output"].startswith("budget_exceeded: $9.00 is more than the $1.60 available to lend; ")
+    assert refused["output"].startswith("budget_exceeded: $9.00 is more than the $1.60 left in your budget; ")
     assert {key: refused["error"]["details"][key] for key in ("asked", "yours_to_lend")} == {
         "asked": 9.0,
         "yours_to_lend": 1.6,
@@ -117,7 +117,8 @@ async def test_a_team_that_runs_out_in_the_middle_ends_with_words(tmp_path: Path
     assert [armed for who, armed in brains.armed if who == "bob"] == [True] * 9 + [False]
     lead = told(brains.last("lead"))
     assert (
-        "The task was not finished: bob: budget_exceeded: The request was not sent: it may take $0.10" in lead
+        "The task was not finished: bob stopped with budget_exceeded: "
+        "The request was not sent: it may take $0.10" in lead
     )
     assert "Last message: the lexer is ported, the parser is not" in lead
     assert (result.status, result.text) == ("completed", "bob did half of it; the rest is open")
@@ -223,8 +224,8 @@ async def test_members_have_the_budget_of_their_team_file(tmp_path: Path) -> Non
     result, _ = await play(tmp_path, brains, LEAD, bob)
     assert [armed for who, armed in brains.armed if who == "bob"] == [True, True, False]
     assert (
-        "The task was not finished: bob: budget_exceeded: The request was not sent: it may take 1 step"
-        in told(brains.last("lead"))
+        "The task was not finished: bob stopped with budget_exceeded: "
+        "The request was not sent: it may take 1 step" in told(brains.last("lead"))
     )
     assert (result.status, "budget" in json.loads(_encode(result))) == ("completed", False)
 
@@ -265,7 +266,7 @@ async def test_a_flag_that_is_no_amount_is_refused_before_anything_begins(
     tmp_path: Path, flag: str, value: str
 ) -> None:
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("run", "go", flag, value)
-    assert (done.code, "max-budget-usd: must be an amount above 0" in done.err) == (2, True)
+    assert (done.code, "max-budget-usd must be an amount above 0" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("amount", [0, -1.0, float("nan"), float("inf"), 1e30])

@@ -181,7 +181,7 @@ async def test_one_that_does_not_start_in_the_sandbox_is_asked_about_from_then_o
     async with server:
         done = await ran(tmp_path, "workspace", [("count", {}), ("count", {})], sidecar=side)
     assert done.kinds == ["sandbox_unavailable", "permission_denied"]
-    assert "does not run in the sandbox of mode 'workspace'" in done.outputs[0]
+    assert "cannot run in the sandbox for mode 'workspace'" in done.outputs[0]
     assert "ConnectionRefusedError" in done.outputs[0]
     assert done.denied == ["count"]
 

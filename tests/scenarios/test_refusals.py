@@ -158,7 +158,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         NOBODY,
         _call(WRITE, path="a"),
         "nobody",
-        "mode 'ask' requires approval, and nobody can be asked",
+        "nobody can be asked, and mode 'ask' requires approval",
         "Do not try to do the same another way. Do the rest, and list this call in your final text as still "
         "to do.",
     ),
@@ -207,8 +207,8 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         NOBODY,
         _call(SPAWN),
         "address",
-        "'http://192.0.2.1:1' is not listed under `providers` in the configuration, and no local server "
-        "answers there, and nobody can be asked",
+        "nobody can be asked, and 'http://192.0.2.1:1' is neither the address of a provider in the "
+        "configuration nor of a running local server",
         "Use a model from `list_models`.",
     ),
 }

@@ -175,7 +175,7 @@ async def test_ask_tries_a_command_and_asks_for_what_the_sandbox_refuses(tmp_pat
     assert [end["output"] for end in run.ends] == ["seen\n", "[no output]\n[exit code 1]", "made\n"]
     (question,) = person.asked
     assert question.text == "touch x && echo made"
-    assert "it was tried in the read-only sandbox" in question.reason
+    assert "a trial run in the read-only sandbox" in question.reason
     assert "Read-only file system" in question.reason
     assert (run.work / "x").exists()
     assert (run.count("tool_start"), run.count("tool_end")) == (3, 3)

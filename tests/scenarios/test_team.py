@@ -170,7 +170,7 @@ async def test_a_ring_of_two_is_refused_at_the_edge_that_closes_it(tmp_path: Pat
     )
     await run_team(tmp_path, brains)
     (refused,) = tool_outputs(brains.last("bob"))
-    assert refused.startswith("deadlock: Deadlock detected: bob waits for lead waits for bob.")
+    assert refused.startswith("deadlock: Deadlock detected: bob waits for lead, which waits for bob.")
     assert tool_outputs(brains.last("lead")) == ["bob could not ask"]
 
 

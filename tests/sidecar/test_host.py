@@ -162,7 +162,7 @@ BROKEN = {
         HEAD
         + "t = Tool('same', '', {'type': 'object'}, lambda a, c, x: '')\n"
         + "class A(Sidecar):\n    def tools(self): return [t, t]\n",
-        "two tools of the sidecar have the same name: same",
+        "two of the sidecar's tools have the same name: same",
     ),
     "requirement": (
         "# /// script\n# dependencies = ['no-such-package-anywhere']\n# ///\n" + HEAD,

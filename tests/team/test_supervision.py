@@ -196,7 +196,11 @@ async def _crash_loop() -> None:
     ]
     assert [envelope.receiver for envelope in told] == ["lead"] * len(told)
     assert sum("crashed 4 times" in envelope.text for envelope in told) == 1
-    assert _crashes(crew) == [("bob", "internal_error", "the agent crashed: RuntimeError('a bug')")] * 4
+    restarted = ("bob", "internal_error", "the agent crashed and was restarted: RuntimeError('a bug')")
+    assert _crashes(crew) == [
+        *[restarted] * 3,
+        ("bob", "internal_error", "the agent crashed: RuntimeError('a bug')"),
+    ]
     await crew.aclose()
 
 
@@ -216,7 +220,11 @@ async def _orchestrator_crash_loop() -> None:
     with pytest.raises(TeamError, match="crashed 4 times"):
         await crew.run()
     await crew.aclose()
-    assert _crashes(crew) == [("lead", "internal_error", "the agent crashed: RuntimeError('a bug')")] * 4
+    restarted = ("lead", "internal_error", "the agent crashed and was restarted: RuntimeError('a bug')")
+    assert _crashes(crew) == [
+        *[restarted] * 3,
+        ("lead", "internal_error", "the agent crashed: RuntimeError('a bug')"),
+    ]
 
 
 def _crashes(crew: Crew) -> list[tuple[str | None, str, str]]:

@@ -295,5 +295,5 @@ def test_what_can_not_be_a_tool_is_refused_where_it_is_written() -> None:
         tool(many)
     with pytest.raises(TypeError, match=r"odd\(\) has a parameter"):
         tool(odd)
-    with pytest.raises(TypeError, match="top of its module"):
+    with pytest.raises(TypeError, match="define the type at module level"):
         tool(unknown)

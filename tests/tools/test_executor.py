@@ -156,7 +156,7 @@ async def test_an_unknown_key_is_refused_with_the_near_name(tmp_path: Path) -> N
 async def test_a_key_for_a_tool_without_arguments_is_named(schema: dict[str, Any], tmp_path: Path) -> None:
     finished = await Room(tmp_path, [tool(schema=schema)]).call("probe", {"x": 5})
     unexpected = "Additional properties are not allowed ('x' was unexpected)"
-    assert finished.output.startswith(f"invalid_args: probe: {unexpected}; it takes no arguments")
+    assert finished.output.startswith(f"invalid_args: probe: {unexpected}; this tool takes no arguments")
 
 
 async def test_additional_properties_are_the_schemas_own_decision(tmp_path: Path) -> None:

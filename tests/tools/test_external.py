@@ -122,7 +122,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
         with_(command="eval {{x}}"),
         ErrorKind.INVALID_ARGS,
         "TOOL.json at {path}: a placeholder's value must not be passed to 'eval', which would evaluate it; "
-        "put it in a script",
+        "correct the command, or put it in a script file",
     ),
     "a deep nest of substitutions": (
         with_(command="echo " + "$(" * 5_000 + "{{x}}"),

@@ -127,7 +127,7 @@ def _find_repeated(text: str, length: int = 20) -> str:
 def _has_step(message: str) -> bool:
     """Whether something after the first half-sentence begins with what to do."""
     return any(
-        re.match(rf"(?:\w+ )?(?:{_STEPS})\b|none is running|you have|known:|the arguments were cut", part)
+        re.match(rf"(?:\w+ )?(?:{_STEPS})\b|none is running|you have|known arguments:", part)
         for part in (p.strip().lower() for p in re.split(r"; |\. |: (?=copy)|, so ", message)[1:])
     )
 

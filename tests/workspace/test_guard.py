@@ -225,7 +225,7 @@ async def test_a_command_is_told_of_a_folder_that_holds_too_many_repositories(pl
         Mode.WORKSPACE, "mv many x 2>&1; mkdir many/1/new 2>&1; touch vendor/fine; ls vendor"
     )
     note, moved, made, *rest = done.output.splitlines()
-    assert note.startswith("[sandbox: read-only here, because there are too many folders")
+    assert note.startswith("[sandbox: some folders are read-only here, because they contain too many folders")
     assert note.endswith(": 'many']")
     assert moved.endswith("Device or resource busy")
     assert made.endswith("Read-only file system")

@@ -107,7 +107,8 @@ class Client:
             raise ExternalError(
                 ErrorKind.PEER_PROTOCOL,
                 f"the agent uses ACP version {self.greeting.protocol_version}, but Planck needs version "
-                f"{PROTOCOL_VERSION}; install a release of the agent that supports it",
+                f"{PROTOCOL_VERSION}; install a release of the agent that supports version "
+                f"{PROTOCOL_VERSION}",
             )
 
     async def begin(self, cwd: Path, servers: tuple[McpServer, ...]) -> str:
@@ -216,7 +217,9 @@ class Client:
         if not self._job.running:
             await self._job.kill()  # for what is left in the pipe, also where the sandbox did not stand yet
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
-        step = "check acp.command" if kind is ErrorKind.PEER_PROTOCOL else "try again"
+        step = "try again"
+        if kind is ErrorKind.PEER_PROTOCOL:
+            reason, step = f"the agent did not follow the ACP protocol: {reason}", "check acp.command"
         last = f". Last output:\n{words}" if words else ""
         return Err(kind, f"{reason or 'the process ended'}; {step}{last}")
 
@@ -260,8 +263,8 @@ def _read_refusal(method: str, came: Err) -> Err:
     if came.details.get("code") == AUTH_REQUIRED:
         return Err(
             ErrorKind.NOT_AUTHENTICATED,
-            f"the agent is not signed in: {came.message}; add the variable with its API key to acp.env, "
-            "or run it in mode `full`, where it can use your home folder",
+            f"the agent is not signed in: {came.message.rstrip('.')}; add the variable with its API key "
+            "to acp.env, or run it in mode `full`, where it can use your home folder",
         )
     data = came.details.get("data")
     said = f"{came.message}: {data}" if isinstance(data, str) and data else came.message

@@ -191,7 +191,7 @@ class ExternalTurn:
         if self._left < 0:
             raise PlanckError(
                 ErrorKind.LIMIT_EXCEEDED,
-                "the agent wrote more than limits.answer_bytes in one turn; raise that limit",
+                "the agent wrote more than limits.answer_bytes allows in one turn; raise that limit",
             )
         self._text.append(text)
         self._scribe.publish(TextDelta(text=text))
@@ -207,7 +207,7 @@ class ExternalTurn:
             if len(self._calls) >= _MAX_CALLS:
                 raise PlanckError(
                     ErrorKind.LIMIT_EXCEEDED,
-                    f"the agent made more than {_MAX_CALLS} calls in one turn; give it a smaller task",
+                    f"the agent made more than {_MAX_CALLS} tool calls in one turn; give it a smaller task",
                 )
             self._calls[id] = ExternalCall(self._ids.new(self._scribe.agent_id or ""))
         return self._calls[id]

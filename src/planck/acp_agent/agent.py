@@ -266,7 +266,7 @@ class AcpAgent:
                 opened.planck.workspace, _check_folder(request.cwd)
             ):
                 folder = str(opened.planck.workspace)
-                why = f"Session {opened.id!r} belongs to {folder!r}. Use that folder as cwd."
+                why = f"Session {opened.id!r} belongs to the folder {folder!r}. Use that folder as cwd."
                 raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
@@ -351,7 +351,8 @@ def _add_how(message: str) -> str:
 def _check_folder(cwd: str) -> str:
     if not os.path.isabs(cwd) or "\0" in cwd or not os.path.isdir(cwd):
         raise RequestRefused(
-            ErrorKind.INVALID_ARGS, f"cwd {cwd[:200]!r} is not a folder. Use the absolute path of a folder."
+            ErrorKind.INVALID_ARGS,
+            f"Invalid cwd: {cwd[:200]!r}. Use the absolute path of an existing folder.",
         )
     return cwd
 
@@ -362,7 +363,10 @@ def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, di
     for server in servers if not isinstance(servers, UnsetType) else ():
         name = _name_server(server.name, found)
         if server.type == "sse" or (server.type not in (None, "stdio", "http")):
-            why = f"MCP server {server.name!r} has the transport {server.type!r}. Use 'http' or 'stdio'."
+            why = (
+                f"MCP server {server.name!r} uses the transport {server.type!r}, which is not supported. "
+                "Use 'http' or 'stdio'."
+            )
             raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         if server.type == "http":
             headers = server.headers if not isinstance(server.headers, UnsetType) else ()

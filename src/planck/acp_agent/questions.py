@@ -63,7 +63,7 @@ class Asker:
         if question.preview and not isinstance(content[0], Diff):
             content.append(show_text(question.preview))
             if question.hidden_lines:
-                content.append(show_text(f"hidden lines of the preview: {question.hidden_lines:,}"))
+                content.append(show_text(f"preview lines not shown: {question.hidden_lines:,}"))
         return CallDetails(
             tool_call_id=question.call_id or question.id,
             title=f"{worker}: {title}" if worker else title,

@@ -148,6 +148,6 @@ class Actor:
                 status = TurnStatus.CAPPED if capped else TurnStatus.FAILED
                 return status, self.agent.turn_text, failure.err
             case _:
-                log.error("turn of %s failed", self.agent.spec.name, exc_info=failure)
+                log.error("the turn failed for agent %s", self.agent.spec.name, exc_info=failure)
                 err = Err(ErrorKind.INTERNAL_ERROR, name_exception(failure))
                 return TurnStatus.FAILED, self.agent.turn_text, err

@@ -14,7 +14,7 @@ from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
 from planck.llm.dialects.answer import TOKEN_BYTES
 from planck.llm.provider import Request
-from planck.records.amounts import say_when
+from planck.records.amounts import say, say_when
 from planck.records.events import (
     AssistantSaid,
     Compacted,
@@ -45,7 +45,7 @@ _TOO_OFTEN, _REFUSED = 3, 6
 """Steps with the same call and the same result: when the model is told, and which is not run any more."""
 
 CUT = (
-    '\n\n[planck: the answer was cut off here; say "continue" for the rest, or raise max_output of the model]'
+    '\n\n[planck: the answer was cut off here; say "continue" for the rest, or raise the model\'s max_output]'
 )
 """What stands below a final text that the model could not finish."""
 
@@ -208,7 +208,7 @@ class Agent:
         if self.seat.spare is None or refused.kind not in UNAVAILABLE:
             return False
         seat = self.seat.spare.make()
-        detail = f"{refused}; switching from {self.seat.model.label} to {seat.model.label}"
+        detail = f"{str(refused).rstrip('.')}; switching from {self.seat.model.label} to {seat.model.label}"
         self.scribe.publish(Status(component="model", state="fallback", detail=detail))
         self.tally.cut()
         if spent := self.settle(self.tally):  # at the price of the model that did not answer
@@ -297,7 +297,11 @@ class Agent:
         held = self._out or self.purse.paying.hold(taken)
         if isinstance(held, Err):
             left = None if self._out else self.purse.paying.left("calls")
-            why = f"the budget allows {left:g} more; send fewer, or" if left else "the budget is used up;"
+            why = (
+                f"the budget allows only {say('calls', left)}; send fewer, or"
+                if left
+                else "the budget is used up;"
+            )
             text = f"no calls were run: {why} report what is done and what is not"
             return Err(held.kind, text, held.details)
         held.settle(taken)
@@ -307,7 +311,7 @@ class Agent:
         """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
         bounds = self.bounds
         if calls > bounds.calls:
-            text = f"no calls were run: the answer has {calls} or more, and the limit is {bounds.calls}"
+            text = f"no calls were run: the answer has {calls} calls or more, and the limit is {bounds.calls}"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"{text}; send fewer at once. A second such answer ends the turn",
@@ -355,9 +359,10 @@ class Agent:
         try:
             await self.scribe.record(done.as_fact(notice))
         except PlanckError as failure:
+            why = str(failure.err).rstrip(".")
             message = (
-                f"{done.call.name} ran, but its result could not be recorded: {failure.err}; "
-                "look at what it did before you run it again, and report this"
+                f"{done.call.name} ran, but its result could not be recorded: {why}; "
+                "check what it did before you run it again, and report this"
             )
             lost = Err(ErrorKind.TOOL_RESULT_RECORD_FAILED, message)
             await self.scribe.record(

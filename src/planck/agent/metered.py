@@ -196,9 +196,9 @@ class Metered:
         name = self._model.label
         raise ProviderError(
             ErrorKind.BUDGET_EXCEEDED,
-            f"The price of {name} is not known, so a budget cannot be enforced. Set its `price` in `models` "
-            '({"input": USD, "output": USD}, per million tokens), choose a model with a known price, '
-            "or run without --max-budget-usd.",
+            f"The price of {name} is not known, so a budget in USD cannot be enforced. Set its `price` in "
+            '`models` ({"input": USD, "output": USD}, per million tokens), choose a model with a known '
+            "price, or run without --max-budget-usd.",
             {"asked": None, "left": self._purse.paying.left(), "model": name},
         )
 

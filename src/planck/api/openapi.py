@@ -49,7 +49,7 @@ def make_document() -> dict[str, Any]:
         "info": {
             "title": "Planck",
             "version": planck.__version__,
-            "description": "Run and manage sessions of coding agents. All errors have the same format.",
+            "description": "Run and manage coding-agent sessions. All errors have the same format.",
         },
         "paths": paths,
         "components": {

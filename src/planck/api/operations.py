@@ -201,7 +201,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/board",
         "read_board",
-        "Return what each agent is doing, now or after an event",
+        "Return what each agent is doing now, or what it was doing at an event",
         Board,
         query=shapes.ReadBoard,
         errors=_FIND,
@@ -312,7 +312,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/sessions/{id}/undo/plan",
         "plan_undo",
-        "Preview what an undo would change in the files now",
+        "Preview what an undo would change in the current files",
         shapes.UndoPlan,
         body=shapes.PlanUndo,
         errors=(*_OPEN, ErrorKind.EDIT_CONFLICT),

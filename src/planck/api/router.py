@@ -151,6 +151,6 @@ def check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise BadRequest(
             ErrorKind.INVALID_ARGS,
-            "Invalid Idempotency-Key. Use 1 to 128 letters, digits, and any of `_ . : -`.",
+            "Invalid Idempotency-Key. Use 1 to 128 characters: letters, digits, `_`, `.`, `:` and `-`.",
         )
     return key

@@ -102,8 +102,8 @@ def check(settings: ServerConfig) -> None:
     if not is_loopback(settings.host) and not (settings.names and settings.proxied):
         raise ServeError(
             ErrorKind.INVALID_ARGS,
-            f"Other machines can reach --host {settings.host}. Add --allow-host NAME and --behind-proxy "
-            "(a proxy that uses TLS), or leave out --host.",
+            f"With --host {settings.host}, other machines can connect to this server. Put it behind a TLS "
+            "proxy and add --behind-proxy and --allow-host NAME, or leave out --host.",
         )
     for name in settings.names:
         if not _HOST.fullmatch(name):  # no Host of a request would ever be that
@@ -321,7 +321,7 @@ def _bind(settings: ServerConfig) -> Iterator[socket.socket]:
         listening.close()
         raise ServeError(
             ErrorKind.INVALID_ARGS,
-            f"Cannot listen on port {settings.port} of {settings.host}: {problem.strerror}. "
+            f"Cannot listen on {settings.host}, port {settings.port}: {problem.strerror}. "
             "Choose another port with --port, or use --port 0 for any free port.",
         ) from None
     with listening:

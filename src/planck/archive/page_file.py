@@ -103,11 +103,10 @@ def render_file(log: LogSource, options: PageOptions, redactor: Redactor) -> byt
     room = options.size - len(script) - len(style) - len(packed) - _SLACK
     if room < _SMALLEST:
         least = (options.size - room + _SMALLEST) / (1 << 20)
-        what = "with its log" if packed else "of a session"
+        what = "The page with the log" if packed else "The page"
         raise PageError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"A page {what} needs more than {options.size / (1 << 20):g} MB. "
-            f"Pass --max-mb {least + 0.05:.1f}.",
+            f"{what} needs more than {options.size / (1 << 20):g} MB. Pass --max-mb {least + 0.05:.1f}.",
         )
     hide = Hiding(frozenset(options.hide), log.read()) if options.hide else None
     chosen = choose_events(log.read(), hide, redactor, room)

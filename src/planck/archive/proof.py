@@ -121,7 +121,7 @@ def read_facts(data: bytes) -> Facts:
     try:
         return codec.decode_as(data[start + len(_FACTS) : end], Facts)
     except codec.DecodeError as e:
-        raise _refuse(f"its description cannot be read ({e})") from e
+        raise _refuse(f"its metadata cannot be read ({e})") from e
 
 
 def _read(file: Path) -> bytes:

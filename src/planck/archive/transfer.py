@@ -151,7 +151,7 @@ def _check_events(lines: Iterable[tuple[int, bytes]], exported: Exported) -> Ite
             continue
         event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
         if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
-            raise _refuse(f"line {number} is not an exported event of session {id!r}")
+            raise _refuse(f"line {number} is not an exported event from session {id!r}")
         data = codec.encode(event)
         count, digest = count + 1, link(digest, data)
         yield data

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from planck.budget.budget import NOTHING, UNLIMITED, Account, Hold, Parts
-from planck.records.amounts import MICRO, UNITS, Amount
+from planck.records.amounts import MICRO, UNITS, Amount, say
 from planck.records.events import BudgetSpent, Envelope, View
 from planck.records.outcome import Err, PlanckError
 from planck.records.specs import AgentSpec
@@ -55,9 +55,10 @@ class Accounts:
             return self._go_on(self.before, spec.id, limit)
         lent = self.lend(self.run, spec.id, limit)
         if isinstance(lent, Err):
-            raise PlanckError(
-                lent.kind, f"Cannot give {spec.name!r} its budget: {lent.message}", lent.details
-            )
+            asked, left = (say(lent.details["unit"], lent.details[key]) for key in ("asked", "left"))
+            text = f"Cannot give {spec.name!r} a budget of {asked}: the run has {left} left."
+            step = "Lower this member's `budget`, or raise the budget for the run."
+            raise PlanckError(lent.kind, f"{text} {step}", lent.details)
         return lent
 
     def reopen(self, id: str, limit: Amount) -> None:

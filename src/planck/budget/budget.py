@@ -180,7 +180,7 @@ class Account:
         held, lent = _show(unit, owner._held[unit]), _show(unit, owner._lent[unit])
         after = f", and the final report {say(name, _show(unit, report[unit]))}" if report[unit] else ""
         others = (f", {say(name, held)} reserved" if held else "") + (
-            f", {say(name, lent)} lent" if lent else ""
+            f", {say(name, lent)} set aside for workers and tasks" if lent else ""
         )
         asked = _show(unit, worst[unit])
         return Err(
@@ -202,8 +202,8 @@ class Account:
         mine = 0.0 if self._closed else max(0.0, _show(unit, owner._count_free(unit)))
         return Err(
             ErrorKind.BUDGET_EXCEEDED,
-            f"{say(name, asked)} is more than the {say(name, mine)} available to lend; "
-            "ask for less, or do it yourself",
+            f"{say(name, asked)} is more than the {say(name, mine)} left in your budget; "
+            "ask for less, or do the work yourself",
             {"asked": asked, "left": mine, "yours_to_lend": mine, "unit": name},
         )
 
@@ -271,7 +271,7 @@ def _find_way_out(owner: Account, unit: int) -> str:
         return f"Raise `budget.{UNITS[unit]}` in your config.json{lower}."
     if owner.parent.parent is None and unit < 2:
         flag = ("--max-budget-usd", "--max-tokens")[unit]
-        return f"Raise {flag}{lower}, or resume: each run has its own budget."
+        return f"Raise {flag}, lower the model's max_output, or resume: each run has its own budget."
     return f"Raise the budget that this agent or task was given{lower}."
 
 

@@ -91,7 +91,8 @@ def _run_guarded(args: list[str]) -> int:
         return code
     except streams.OutputLost as lost:
         streams.drop_output()
-        text = f"Cannot write to standard output: {lost}. Redirect it to a file with enough space (> FILE)."
+        text = f"Cannot write to standard output: {lost}. "
+        text += "Redirect it to a file on a disk with free space (> FILE)."
         if _works(args):
             text += ' Run "planck sessions list" to find the session.'
         return _fail("write_failed", text, 1)
@@ -209,7 +210,9 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     )
     command.add_options(parser)
     if unbuilt := _find_unbuilt(name, args):
-        message = f'"{parser.prog} {unbuilt}" is not built yet. Run "{parser.prog} --help" for what is.'
+        message = (
+            f'"{parser.prog} {unbuilt}" is not built yet. Run "{parser.prog} --help" for what is available.'
+        )
         return _refuse(name, args, message)
     try:
         options = parser.parse_args(args)

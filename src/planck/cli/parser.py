@@ -34,10 +34,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def _explain(message: str) -> str:
-    """Names the closest choice for an invalid one; returns any other message of argparse as it is."""
+    """Names the closest choice for an invalid one; joins an argument and what it must be to a sentence."""
     found = re.fullmatch(_CHOICE, message, re.DOTALL)
     if not found:
-        return message
+        return re.sub(r"^argument ([^:]+): (must )", r"\1 \2", message)
     from planck.records.nearest import nearest
 
     where, word, choices = found[1], found[2].strip("'"), [one.strip("'") for one in found[3].split(", ")]
@@ -146,7 +146,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="Agent to talk to: the name of an agent file",
     )
     for flag, other, text in (
-        ("--allowed-tools", "--allowedTools", "Run these without asking: edit,Bash(git log:*)"),
+        ("--allowed-tools", "--allowedTools", "Run these tools without asking: edit,Bash(git log:*)"),
         ("--disallowed-tools", "--disallowedTools", "Remove tools, or deny matching calls: bash, Bash(rm:*)"),
     ):
         parser.add_argument(

@@ -65,7 +65,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
             ErrorKind.INVALID_ARGS,
-            "--no-session cannot be used with -c or -r: a resumed session is saved. Remove one of them.",
+            "--no-session cannot be used with -c or -r, because a resumed session is always saved. "
+            "Remove one of them.",
         )
     if options.fork and not resumed:
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy. Add -c or -r ID|NAME.")
@@ -87,7 +88,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
         session = await planck_.resume(resumed, settings=read_options(options))
         for folder in session.left_out:
             text = f"The last run of this session used --add-dir {folder}."
-            complain(make_plain(f"{text} Pass the option again to keep the folder."))
+            complain(make_plain(f"{text} Pass the option again to keep using the folder."))
         return session
     stored = not getattr(options, "no_session", False)
     return await planck_.start(settings=read_options(options), stored=stored)

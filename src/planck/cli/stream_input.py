@@ -112,7 +112,7 @@ def _read_part(part: Any, number: int) -> Text | Image:
             image = image_from_base64(data)
             if image is not None:
                 return image
-            raise _refuse(number, "has an invalid image (supported: base64 of png, jpeg, gif or webp)")
+            raise _refuse(number, "has an invalid image (supported: base64-encoded png, jpeg, gif or webp)")
     raise _refuse(number, "has a part that is neither `text` nor a base64 `image`")
 
 

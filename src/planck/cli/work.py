@@ -101,7 +101,7 @@ class Work:
             problem = failure
         if result is None:
             raise problem or UsageError(
-                ErrorKind.NO_PROMPT, "No message on standard input. Send one per line."
+                ErrorKind.NO_PROMPT, "No message on standard input. Send one JSON object per line."
             )
         whole = self.session.result(after, took) if not self.session.closed else result
         done = msgspec.structs.replace(
@@ -151,7 +151,7 @@ def run_once(options: argparse.Namespace) -> int:
     except PlanckError as failure:
         return _report_unbegun(options, make_failure(failure.err, exit_code(failure)))
     except _Stopped as stopped:
-        err = Err(ErrorKind.INTERRUPTED, "A signal stopped the command before the run began. Start it again.")
+        err = Err(ErrorKind.INTERRUPTED, "A signal stopped the command before the run began. Run it again.")
         return _report_unbegun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
 
@@ -298,7 +298,7 @@ def _check_interrupted(planck_: Planck, resumed: str) -> None:
     if info.state in ("done", "failed"):
         raise UsageError(
             ErrorKind.NO_PROMPT,
-            f"No prompt, and {info.name} has nothing to resume (it is {info.state}). "
+            f"No prompt, and {info.name} has nothing to resume (state: {info.state}). "
             f'Pass a prompt: `planck run -r {info.name} "..."`.',
         )
 

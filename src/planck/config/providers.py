@@ -121,7 +121,7 @@ class Providers:
         address = canonical(model.base_url)
         if not address:
             return Err(
-                ErrorKind.INVALID_ARGS, f"{base_url!r} is not an address; write it as http://host:port"
+                ErrorKind.INVALID_ARGS, f"{base_url!r} is not an address; write it as http://HOST:PORT"
             )
         from planck.config.addresses import find_known  # few spawns name an address
 

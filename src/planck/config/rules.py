@@ -66,7 +66,9 @@ class RuleBook:
             with edit_user_file(self._home) as config:
                 rules = config.setdefault("permissions", {}).setdefault("rules", [])
                 rules.append(codec.decode(codec.encode(rule)))
-        except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
+        except (WorkspaceError, ConfigError) as refusal:
+            return f"approved for this session; the rule could not be saved: {refusal.err.message}"
+        except (AttributeError, TypeError) as problem:
             return f"approved for this session; the rule could not be saved: {problem}"
         return f"{self.place}, rule {len(rules)}"
 
@@ -205,7 +207,9 @@ def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, A
     if find_row(tool).rule == "host":
         return {**rule, "host": pattern.removeprefix("domain:")}
     taking = " and ".join(name for name, row in TOOLS.items() if row.rule != "name")
-    raise _refuse(f"{flag}: {tool}({pattern}): only {taking} take a pattern. Use the tool name alone.")
+    raise _refuse(
+        f"{flag}: {tool}({pattern}) is not valid: only {taking} take a pattern. Write {tool!r} alone."
+    )
 
 
 def _refuse(message: str) -> ConfigError:

@@ -26,15 +26,17 @@ KEYLESS = frozenset({"ollama", "llama_cpp"})
 class ProviderEntry(msgspec.Struct, frozen=True):
     type: Annotated[str, Meta(description="Provider type: anthropic, openai, google, ollama or llama_cpp")]
     api: Annotated[
-        str, Meta(description="API of type openai: chat (the default with a base_url) or responses")
+        str,
+        Meta(description="For type openai, the API to use: chat (the default with a base_url) or responses"),
     ] = ""
     base_url: Annotated[str, Meta(description="Address to use instead of the vendor's own")] = ""
     identifier: Annotated[
-        str, Meta(description="Name for the key: it is read from the variable <IDENTIFIER>_API_KEY")
+        str, Meta(description="Prefix of the variable that holds the key, <IDENTIFIER>_API_KEY")
     ] = ""
     headers: Annotated[dict[str, str], Meta(description="Headers sent with every request")] = {}
     oauth: Annotated[
-        OAuthEntry | None, Meta(description="Sign-in for `planck auth login PROVIDER` in a browser")
+        OAuthEntry | None,
+        Meta(description="OAuth endpoints, with which `planck auth login PROVIDER` signs in"),
     ] = None
     has_api_key: Annotated[
         bool,
@@ -104,9 +106,7 @@ class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(pattern=r"^[A-Za-z0-9_.-]{0,64}$", description="Name of the node; default: the host name"),
     ] = ""
-    labels: Annotated[
-        list[str], Meta(description="Labels of the node, which `submit --need` can require")
-    ] = []
+    labels: Annotated[list[str], Meta(description="Node labels that `submit --need` can require")] = []
     work: Annotated[
         _Sessions | None, Meta(description="Maximum number of sessions at a time; 0: no sessions")
     ] = None
@@ -136,7 +136,7 @@ class ClusterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease_s: Annotated[
         _Seconds, Meta(description="Seconds of silence after which other nodes take over a node's work")
     ] = 30.0
-    beat_s: Annotated[_Seconds, Meta(description="Seconds between two heartbeats of a node")] = 5.0
+    beat_s: Annotated[_Seconds, Meta(description="Seconds between a node's heartbeats")] = 5.0
 
 
 class Permissions(msgspec.Struct, frozen=True):
@@ -156,9 +156,7 @@ class Config(msgspec.Struct, frozen=True):
     ] = ""
     durability: Annotated[
         Literal["process", "power"],
-        Meta(
-            description="What every saved event survives: a crash of the process, or a power failure (slower)"
-        ),
+        Meta(description="What every saved event survives: a process crash, or a power failure (slower)"),
     ] = "process"
     store: Annotated[
         str, Meta(description="Database for sessions instead of files: a postgresql:// URL, or dev")
@@ -173,7 +171,7 @@ class Config(msgspec.Struct, frozen=True):
         list[str], Meta(description="Folders to search for tools instead of the default ones")
     ] = []
     sidecar: Annotated[
-        str | dict[str, str], Meta(description="Path of a sidecar, or a map of names to paths")
+        str | dict[str, str], Meta(description="Path to a sidecar, or a map of names to paths")
     ] = ""
     mcpServers: Annotated[
         dict[str, Any], Meta(description="MCP servers by name, each with a command or a url")
@@ -185,7 +183,7 @@ class Config(msgspec.Struct, frozen=True):
         Literal["nearest", "chain", "off"],
         Meta(
             description="AGENTS.md files in the system prompt: all from the git root down (chain), "
-            "the nearest one, or none (off)"
+            "the nearest one (nearest), or none (off)"
         ),
     ] = "chain"
     permissions: Annotated[Permissions, Meta(description="What agents may do without asking")] = Permissions()
@@ -205,7 +203,7 @@ class Config(msgspec.Struct, frozen=True):
     keys: Annotated[
         dict[str, str | list[str]],
         Meta(
-            description="Terminal keys by action, as `?` lists them in a conversation, plus `editing` "
+            description="Key bindings by action (press `?` in a conversation to list them), plus `editing` "
             "(emacs or vi) and `bell` (on or off); user configuration only"
         ),
     ] = {}
@@ -228,12 +226,12 @@ class Config(msgspec.Struct, frozen=True):
         ),
     ] = ""
     node: Annotated[
-        NodeEntry, Meta(description="This machine as a node of a pool; user configuration only")
+        NodeEntry, Meta(description="Settings for this machine as a node in a pool; user configuration only")
     ] = NodeEntry()
     cluster: Annotated[
         ClusterEntry,
         Meta(
-            description="When a node counts as lost; use the same values on all nodes of a pool; "
+            description="When a node counts as lost; use the same values on all nodes in a pool; "
             "user configuration only"
         ),
     ] = ClusterEntry()

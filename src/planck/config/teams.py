@@ -277,7 +277,7 @@ def _find_mistyped(path: Path) -> list[str]:
 def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
     own = {"provider": entry.provider, "tools": entry.tools, "skills": entry.skills, "opts": entry.opts}
     if given := [name for name, value in own.items() if value]:
-        yield f"An `acp` member has its own model and tools. Remove {', '.join(given)}."
+        yield f"an `acp` member has its own model and tools. Remove {', '.join(given)}."
     if entry.type == "orchestrator":
         yield "the orchestrator cannot be an external program. Make this member a worker."
     if not foreign.command or not foreign.command[0]:

@@ -225,9 +225,9 @@ class Trust:
 
 
 OPEN_TO_AGENTS = (
-    "agents can change it. Move it to .planck/teams or out of the folders that agents can write to."
+    "agents can change this file. Move it to .planck/teams or out of the folders that agents can write to."
 )
-IN_CLONE = "that file is in another session's clone. Copy it to your project."
+IN_CLONE = "this file is in another session's clone. Copy it to your project."
 _LISTS = ("tools_dirs", "teams_dirs")
 _USERS = ("config.json", "tools", "teams", "agents", "skills", "commands", "sidecar", "hooks")
 """Places of the home that hold the user's own files. Beside them lies what others wrote."""
@@ -258,7 +258,11 @@ def read_content(workspace: Path, home: Path, named: Iterable[str] = (), user_ho
         if relative.startswith(AGENTS) and (problem or b"acp" not in content):
             continue
         if problem or len(hashes) >= MAX_FILES:
-            unsound = f"{spell_out(relative)}: {problem or 'too many files'}"
+            unsound = (
+                f"{spell_out(relative)} {problem}"
+                if problem
+                else f"it has more than {MAX_FILES:,} files to check"
+            )
         if len(hashes) >= MAX_FILES:
             break
         left -= len(content)
@@ -332,7 +336,7 @@ def _read(path: Path, left: int) -> tuple[str, bytes]:
             return "is a link", os.readlink(path).encode(errors="surrogateescape")
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as problem:
-        return str(problem.strerror), b""
+        return f"cannot be read ({problem.strerror})", b""
     if stat.S_ISDIR(os.fstat(fd).st_mode):
         os.close(fd)
         return "is a folder", b""

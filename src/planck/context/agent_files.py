@@ -50,21 +50,22 @@ class AgentFile(msgspec.Struct, frozen=True):
 
 class AgentCatalog(msgspec.Struct, frozen=True):
     agents: dict[str, AgentFile] = {}
-    problems: tuple[str, ...] = ()
+    problems: dict[Path, str] = {}
+    """Why a file does not describe an agent, by file."""
 
 
 def find_agents(places: Iterable[CommandPlace]) -> AgentCatalog:
     """Looks through the folders in order; the first of a name wins."""
     found: dict[str, AgentFile] = {}
-    problems: list[str] = []
+    problems: dict[Path, str] = {}
     for place in places:
         for file in list_markdown(place):
             one = _read(place, file)
             if isinstance(one, str):
-                problems.append(f"{file}: {one}")
+                problems[file] = one
             elif one.name not in found and len(found) < _MAX_AGENTS:
                 found[one.name] = one
-    return AgentCatalog(found, tuple(problems))
+    return AgentCatalog(found, problems)
 
 
 def _read(place: CommandPlace, file: Path) -> AgentFile | str:
@@ -72,14 +73,14 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     text = read_markdown(place, file)
     if text is None:
         return (
-            "cannot be read, or leads outside the project; fix its permissions, or replace "
-            "the link with a copy"
+            "the file cannot be read, or it is a link that leads outside the project; "
+            "fix its permissions, or replace the link with a copy"
         )
     if len(text.encode()) > MAX_BYTES:
-        return f"larger than {MAX_BYTES >> 10} KiB; shorten it"
+        return f"the file is larger than {MAX_BYTES >> 10} KiB; shorten it"
     parsed = frontmatter.split(text)
     if parsed is None:
-        return "no front matter; add name and description between two lines of `---`"
+        return "the file has no front matter; add `name` and `description` between two lines of `---`"
     fields, body = parsed
     described = _join(fields.get("description"))
     if not described and not _join(fields.get("name")):
@@ -93,7 +94,8 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
         return acp
     if acp and not _is_out_of_reach(place, file):
         return (
-            "agents can write to this folder, so a file here cannot name a program; move it to .planck/agents"
+            "agents can write to this folder, so a file in it cannot name a program; "
+            "move the file to .planck/agents"
         )
     return AgentFile(
         name,
@@ -129,8 +131,8 @@ def _read_foreign(value: Any, file: Path) -> ForeignSpec | str | None:
         env = tuple(_list(given.get("env", "").strip("[]")) or ())
         foreign = ForeignSpec(tuple(command), env, Mode(mode) if mode else None, network, str(file.resolve()))
     except ValueError as problem:
-        return f"acp: {problem}"
-    return foreign if command else "acp has no `command`; add one, for example `goose acp`"
+        return f"`acp` is not valid: {problem}; correct it"
+    return foreign if command else "`acp` has no `command`; add one, for example `goose acp`"
 
 
 def _read_tools(fields: dict[str, Any]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

@@ -116,7 +116,7 @@ def _read(
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as failure:
-            notices.append(f"{path} is not used: {failure.strerror}")
+            notices.append(f"{path} is not used: {failure.strerror}; check its permissions")
             continue
         try:
             if refusal := _why_refused(fd, path, top, workspace):
@@ -132,7 +132,7 @@ def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
     """Says why a file that is there may not speak: somebody else's, from elsewhere, or no file at all."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        return "it is not a regular file"
+        return "it is not a regular file; replace it with one"
     try:
         real = Path(locate_open(fd, path))
     except OSError as failure:

@@ -65,7 +65,7 @@ class TooBig(msgspec.Struct, frozen=True):
     def err(self) -> Err:
         return Err(
             ErrorKind.CONTEXT_OVERFLOW,
-            f"{self.tokens} tokens are needed, and the context window has {self.window}: {self.what}. "
+            f"the request needs {self.tokens} tokens, but the context window has {self.window}; {self.what}. "
             "Shorten that part, or use a model with a larger context window",
             {"tokens": self.tokens, "window": self.window},
         )
@@ -176,7 +176,7 @@ class WindowCompactor:
             request.history, window, self._summariser, fixed=fixed, notes=notes, request=request
         )
         if summary.problem:
-            detail = f"{summary.problem}; a short list of the messages is used instead"
+            detail = f"{summary.problem.rstrip('.')}; a short list of the messages is used instead"
             scribe.publish(Status(component="compactor", name="summary", state="failed", detail=detail))
         if isinstance(done, TooBig):
             return done
@@ -239,7 +239,7 @@ class _Work:
         taken = int(size(largest) / self._ratio) if largest else 0
         if isinstance(largest, UserMessage) and taken > self._fixed:
             who = f"agent {largest.sender}" if largest.sender else "the user"
-            what = f"one message from {who} takes {taken} tokens: {largest.text[:60]!r}"
+            what = f"one message from {who} takes {taken} tokens ({largest.text[:60]!r})"
         else:
             what = f"the system prompt and the tools take {self._fixed} tokens"
         return TooBig(self._tokens, self._window, what)
@@ -293,9 +293,9 @@ class ModelSummariser:
 def find_flaw(summary: str, most: int) -> str:
     """Says what is wrong with a summary; empty: it can stand for what it was made of."""
     size = len(summary.encode())
-    if summary.strip() and size <= most:
-        return ""
-    return f"the summary has {size} bytes; it must have at least 1 and at most {most}"
+    if not summary.strip():
+        return "the summary is empty"
+    return f"the summary has {size} bytes, but the limit is {most} bytes" if size > most else ""
 
 
 def hear_count(item: object, tally: Tally) -> None:
@@ -393,7 +393,7 @@ def _prune_result(result: ToolResult) -> ToolResult:
     elif find_row(result.name).kind in _REPEATABLE:
         way_out = f"call {result.name} again if it matters"
     else:
-        way_out = "it has run: run it again only if that does no harm"
+        way_out = "the call has already run: repeat it only if that does no harm"
     left_out = f"[{total} bytes of old output left out; {way_out}]"
     return replace(result, output=f"{head}\n{left_out}", images=())
 

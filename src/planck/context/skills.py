@@ -80,7 +80,9 @@ def discover(places: Iterable[SearchFolder]) -> Catalog:
             elif len(skills) < MAX_SKILLS:
                 skills[found.name] = found
             else:
-                problems.append(f"{folder}: more than {MAX_SKILLS} skills; this one is ignored")
+                problems.append(
+                    f"{folder} is ignored, because there are more than {MAX_SKILLS} skills; remove some"
+                )
     return Catalog(skills, tuple(shadowed), tuple(problems))
 
 
@@ -118,7 +120,7 @@ def read_skill(skill: Skill, resource: str = "") -> str:
     text = parsed[1] if parsed else ""
     if names:
         rows = "\n".join(f"- {name}" for name in names)
-        text += f"\n\nFiles of this skill (read one with load_skill and `resource`):\n{rows}"
+        text += f"\n\nFiles in this skill (read one with load_skill and `resource`):\n{rows}"
     return f"{text}\n\nThe skill is in {escape(str(skill.folder))}".strip()
 
 
@@ -158,12 +160,13 @@ def _list_folders(place: SearchFolder) -> Iterator[Path]:
 def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     """Returns the skill of a folder, or why it is none."""
     bare = Skill(folder.name, "", folder, place.scope, place.within)
+    file = folder / "SKILL.md"
     try:
         parsed = _split_head(_read_file(bare, "SKILL.md"))
     except SkillError as failure:
-        return f"{folder / 'SKILL.md'}: {failure.err.message}"
+        return f"{file}: {failure.err.message}"
     if parsed is None:
-        return f"{folder / 'SKILL.md'}: no front matter; add name and description between two lines of `---`"
+        return f"{file} has no front matter; add `name` and `description` between two lines of `---`"
     fields = parsed[0]
     name = _join_words(fields, "name") or folder.name
     if (
@@ -171,10 +174,10 @@ def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     ):  # a display name: the folder's own is the one to load it by
         name = folder.name
     if not re.fullmatch(_NAME, name):
-        return f"{folder / 'SKILL.md'}: {name!r} is not a skill name; use at most 64 letters, digits and '-'"
+        return f"{file}: {name!r} is not a skill name; use at most 64 letters, digits and '-'"
     description = _join_words(fields, "description")
     if not description:
-        return f"{folder / 'SKILL.md'}: no `description`; add what the skill does and when to use it"
+        return f"{file} has no `description`; add what the skill does and when to use it"
     return msgspec.structs.replace(bare, name=name, description=description[:MAX_DESCRIPTION])
 
 

@@ -182,7 +182,7 @@ def _read_file(fd: int, name: str, limit: int) -> str:
         if b"\0" in os.pread(fd, 8192, 0):
             raise AttachmentError(
                 ErrorKind.INVALID_ARGS,
-                f"{name!r} is not a text file. Nothing was sent. Remove its `@` to send only the name.",
+                f"{name!r} is not a text file. Nothing was sent. Remove the `@` to send only the name.",
             )
         return read_text(fd, limit)
     except OSError as problem:

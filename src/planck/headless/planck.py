@@ -198,7 +198,8 @@ class Planck:
     def _check_open(self) -> None:
         if self._closed:
             raise PlanckError(
-                ErrorKind.DETACHED, "This Planck is closed. Open another one: `async with Planck(...)`."
+                ErrorKind.DETACHED,
+                "This Planck object is closed. Open another one: `async with Planck(...)`.",
             )
 
     def find_unkept(self, team: str) -> list[str]:

@@ -26,7 +26,8 @@ def make_key(key: str, *asked: Any) -> RequestKey:
     """Returns the key of a request with the digest of what it asks for."""
     if not _KEY.fullmatch(key):
         raise RequestError(
-            ErrorKind.INVALID_ARGS, f"{key[:140]!r} is not a key. Use 1 to 128 letters, digits and `_.:-`."
+            ErrorKind.INVALID_ARGS,
+            f"{key[:140]!r} is not a valid key. Use 1 to 128 letters, digits and `_.:-`.",
         )
     return RequestKey(key, hashlib.sha256(codec.encode(asked)).hexdigest())
 
@@ -66,7 +67,8 @@ class Prompts:
         known = self._done.get(request.key)
         if known is None and request.key in self._ids:
             raise RequestError(
-                ErrorKind.NOT_UNIQUE, f"{request.key!r} is the id of another message here. Use a new key."
+                ErrorKind.NOT_UNIQUE,
+                f"The key {request.key!r} is already the id of a message in this session. Use a new key.",
             )
         if known is None:
             return None

@@ -148,6 +148,6 @@ class SidecarSummariser:
         problem = outcome.message if isinstance(outcome, Err) else find_flaw(outcome.value, most)
         if isinstance(outcome, Ok) and not problem:
             return Summary(outcome.value)
-        detail = f"{problem.rstrip('.')}; the model writes the summary instead"
+        detail = f"{problem.rstrip('.')}. The model writes the summary instead."
         self._scribe.publish(Status(component="compactor", name=self._name, state="failed", detail=detail))
         return await self._by_model.summarise(messages, most, request)

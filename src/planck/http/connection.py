@@ -59,7 +59,8 @@ class Connection(asyncio.Protocol):
         if answer.status != 200:
             self.abort()
             raise network_error(
-                f"The proxy refused a tunnel to {self.origin} (HTTP {answer.status}). Check its settings."
+                f"The proxy refused a tunnel to {self.origin} (HTTP {answer.status}). "
+                "Check the proxy's settings."
             )
         transport: asyncio.Transport = self._transport
         self._answer = None
@@ -141,7 +142,8 @@ class HttpResponse:
             if self._connection is None:
                 if self._touched:
                     raise network_error(
-                        f"{self._origin} closed the connection within the response headers. Try again."
+                        f"{self._origin} closed the connection before the response headers were "
+                        "complete. Try again."
                     )
                 raise NothingReceived
             await self._wait()
@@ -337,7 +339,8 @@ def _join_checked(lines: list[str]) -> bytes:
             name = line.partition(":")[0].partition(" ")[0]
             raise ProviderError(
                 ErrorKind.INVALID_ARGS,
-                f"The header or address {name!r} has a line break. Check the configured key and headers.",
+                f"The header or address {name!r} contains a line break or a NUL character. "
+                "Check the configured key and headers.",
             )
     try:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -145,7 +145,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._lobby.enter(self)
 
     def send_400_response(self, msg: str) -> None:
-        self.refuse(400, ErrorKind.INVALID_ARGS, "Not an HTTP request. Use the address that was printed.")
+        self.refuse(
+            400, ErrorKind.INVALID_ARGS, "Not an HTTP request. Use the address that the server printed."
+        )
 
     def give_up(self) -> None:
         """Closes a connection that is too slow; one that is in a request hears why."""

@@ -124,6 +124,7 @@ SPARSE = 2 * _MOST_OBJECTS
 def _too_large(limit: int) -> ProviderError:
     return ProviderError(
         ErrorKind.LIMIT_EXCEEDED,
-        f"The server sent an event of more than {limit} bytes. Request less at once, or use another server.",
+        f"The server sent an event of more than {limit} bytes. Request less at a time, "
+        "or use another server.",
         {"limit": limit},
     )

@@ -256,7 +256,7 @@ def _unreachable(origin: Origin, error: OSError) -> ProviderError:
     if hasattr(error, "verify_message"):  # ssl.SSLCertVerificationError, which only a loaded ssl can raise
         return ProviderError(
             ErrorKind.NETWORK,
-            f"The certificate of {origin} is not trusted: {_reason(error)}. To trust it, set SSL_CERT_FILE "
+            f"The certificate for {origin} is not trusted: {_reason(error)}. To trust it, set SSL_CERT_FILE "
             "to a file with its CA certificate.",
             {"permanent": True},
         )

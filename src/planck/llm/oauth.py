@@ -132,7 +132,7 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
     if answer.get("error") in ("invalid_grant", "invalid_token"):
         raise AuthError(
             ErrorKind.NOT_AUTHENTICATED,
-            'The sign-in has expired. Run "planck auth login PROVIDER" for this provider.',
+            'The sign-in has expired. Run "planck auth login PROVIDER" to sign in again.',
         )
     raise _token_failure(client, status, answer)
 

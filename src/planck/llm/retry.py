@@ -94,24 +94,25 @@ class Retrying:
                 watchdog.close()
                 if ticket:
                     ticket.finish()
+            why = failure.err.full_message
             if shown:
-                yield _status("discarded", f"partial answer discarded: {failure.err.message}")
+                yield _status("discarded", f"partial answer discarded: {why}")
             if UNREAD_CALL in failure.err.details and request.tools:
                 self._unread += 1
                 if self._unread >= _UNREAD:
                     request = replace(request, tools=(), tool_choice="")
-                    yield _status("without_tools", f"retrying without tools: {failure.err.message}")
+                    yield _status("without_tools", f"retrying without tools: {why}")
                     continue
             if pause is not None:
                 attempt, waited = attempt - 1, waited + pause
                 yield _status(
-                    WAITING, f"waiting {pause:.0f} s until the provider accepts requests again: {failure.err}"
+                    WAITING, f"waiting {pause:.0f} s until the provider accepts requests again: {why}"
                 )
                 await asyncio.sleep(pause)
                 continue
             seconds = self._wait(attempt, failure)
             which = f"retrying in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
-            yield _status(RETRYING, f"{which}: {failure.err}")
+            yield _status(RETRYING, f"{which}: {why}")
             await asyncio.sleep(seconds)
 
     def _find_pause(self, failure: ProviderError, waited: float) -> float | None:

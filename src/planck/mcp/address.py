@@ -77,7 +77,8 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.RemoteProtocolError(
-                "the response is compressed, although Planck did not request that; turn compression off"
+                "the response is compressed, although Planck did not ask for that; "
+                "turn off compression on the server"
             )
         if response.status_code == 404 and "mcp-session-id" in request.headers and request.method == "POST":
             self._link.close("its session has expired (HTTP 404)")
@@ -118,7 +119,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
         async for chunk in self._stream:
             total += len(chunk)
             if total > MAX_LINE:
-                raise httpx2.ReadError(f"the response is longer than {MAX_LINE} bytes")
+                raise httpx2.ReadError(
+                    f"the response is longer than {MAX_LINE} bytes; request less at a time"
+                )
             yield chunk
 
     async def aclose(self) -> None:

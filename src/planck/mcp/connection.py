@@ -243,7 +243,7 @@ class Connection:
             except (MCPError, ValidationError):
                 pass  # any answer is an answer
         if scope.cancelled_caught:
-            self.end(self._failed(f"it hangs (no response within {timeout:g} s after a call timed out)"))
+            self.end(self._failed(f"it did not respond within {timeout:g} s after a call timed out"))
 
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]

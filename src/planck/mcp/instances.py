@@ -8,7 +8,7 @@ import asyncio
 from typing import Any
 
 from planck.mcp.listing import ListedTool
-from planck.mcp.peer import Peer, PeerListener, State
+from planck.mcp.peer import Peer, PeerListener, State, add_step
 from planck.mcp.transport import Launch
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind
@@ -52,7 +52,7 @@ class Instances:
             # It was offered as the peer listed it before, in this run or an earlier one.
             return Err(
                 ErrorKind.UNKNOWN_TOOL,
-                f"unknown tool: {listed.spec.name}: {self.launch.label} changed or removed it; "
+                f"unknown tool: {listed.spec.name} ({self.launch.label} changed or removed it); "
                 "use the tools that you have now",
             )
         peer = await self.find(ctx.confinement)
@@ -64,8 +64,9 @@ class Instances:
         left = max(timeout - waited, 0.001)
         outcome = await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
         if isinstance(outcome, Err) and outcome.kind in (ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL):
-            step = f"{outcome.message.rstrip('.')}; try once more, then continue without it"
-            return Err(outcome.kind, step, outcome.details)
+            given_up = peer.state is State.ERROR
+            step = "continue without it" if given_up else "try once more, then continue without it"
+            return Err(outcome.kind, add_step(outcome.message, step), outcome.details)
         return outcome
 
     async def find(self, confinement: Confinement | None) -> Peer | Err:
@@ -94,7 +95,7 @@ class Instances:
             async with asyncio.timeout(_START_TIMEOUT):
                 await peer.settle()
         except TimeoutError:
-            why = f"it did not start within {_START_TIMEOUT:g} s"
+            why = f"{self.launch.label} did not start within {_START_TIMEOUT:g} s"
         except asyncio.CancelledError:
             await peer.aclose()
             raise
@@ -105,8 +106,6 @@ class Instances:
         await peer.aclose()
         self.confinable = False
         self._listener.failed_in_sandbox()
-        return Err(
-            ErrorKind.SANDBOX_UNAVAILABLE,
-            f"{self.launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
-            "call the tool again to ask the user, or tell the user to add a rule with `unconfined`",
-        )
+        refused = f"the tool cannot run in the sandbox for mode {confinement.mode.value!r}: {why}"
+        step = "call the tool again to ask the user, or tell the user to add a rule with `unconfined`"
+        return Err(ErrorKind.SANDBOX_UNAVAILABLE, add_step(refused, step))

@@ -52,7 +52,7 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
     total = 0
     for count, entry in enumerate(raw):
         if count >= MAX_TOOLS:
-            problems.append(f"more than {MAX_TOOLS} tools; the rest are omitted")
+            problems.append(f"only the first {MAX_TOOLS} tools are used")
             break
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             problems.append(f"tool {count + 1} is omitted: it has no name")
@@ -70,7 +70,8 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
             total += len(codec.encode(spec))
             if total > MAX_TOTAL:
                 problems.append(
-                    f"more than {MAX_TOTAL} bytes of tool definitions; the other tools are omitted"
+                    f"only the first {len(tools)} tools are used: "
+                    f"there are more than {MAX_TOTAL} bytes of tool definitions"
                 )
                 break
             tools[wanted] = ListedTool(name, spec)
@@ -120,7 +121,7 @@ def _find_problem(schema: Any) -> str:
     except (TypeError, ValueError, RecursionError) as problem:
         return f"its input schema is not valid JSON: {problem}"
     if size > MAX_SCHEMA:
-        return f"its input schema has {size} bytes; the limit is {MAX_SCHEMA}"
+        return f"its input schema has {size} bytes, more than the limit of {MAX_SCHEMA}"
     # One that a vendor refuses would take every request of the session along.
     wrong = find_schema_problem(schema)
     return f"its input schema is {wrong}" if wrong else ""

@@ -143,7 +143,8 @@ class Peer:
             longer = "`timeout_ms`" if self.launch.ours else "`timeout` in its mcpServers entry"
             return Err(
                 ErrorKind.TIMEOUT,
-                f"{name!r} of {self.launch.label} did not finish within {timeout:g} s and was stopped; "
+                f"the call to {name.lstrip(chr(0))!r} on {self.launch.label} did not finish within "
+                f"{timeout:g} s and was stopped; "
                 f"ask for less at a time, or set a larger {longer}",
                 {"timeout_ms": int(timeout * 1000), "output": call.partial_output},
             )
@@ -172,11 +173,13 @@ class Peer:
                 self._set_state(State.DISCONNECTED, over.message)
                 await self._unless_closing(asyncio.sleep(_BACKOFF[failures - 1]))
                 continue
-            step = "fix it and save the file" if self.launch.ours else "fix it, then restart Planck"
-            given_up = (
-                f"; gave up after {RESTARTS} restarts in {RESTART_WINDOW:g} s; {step}" if failures else ""
-            )
-            self._set_state(State.ERROR, over.message + given_up)
+            why = over.message
+            if failures:
+                ours = self.launch.ours
+                step = "fix the sidecar and save its file" if ours else "fix the server, then restart Planck"
+                given_up = f"Planck gave up after {RESTARTS} restarts in {RESTART_WINDOW:g} s"
+                why = add_step(why, f"{given_up}; {step}")
+            self._set_state(State.ERROR, why)
             self._fail_waiting()
             await self._unless_closing(self.launch.wait_for_change())
             self._failures.clear()
@@ -255,6 +258,11 @@ class Peer:
 
     def _gone(self) -> Err:
         return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.launch.label} is closed")
+
+
+def add_step(message: str, step: str) -> str:
+    """Appends what to do next; in brackets on a new line if the message ends with a program's output."""
+    return f"{message}\n[{step}]" if "\n" in message else f"{message.rstrip('.')}; {step}"
 
 
 class _End(Enum):

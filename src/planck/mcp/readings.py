@@ -60,7 +60,8 @@ def _read_contents(contents: Iterable[Any]) -> Iterable[str]:
             yield text
         else:
             size = len(getattr(one, "blob", "") or "")
-            yield f"[{drop_unseen(str(one.uri))}, {one.mime_type}, {size} bytes as base64, not shown]"
+            media = one.mime_type or "unknown type"
+            yield f"[{drop_unseen(str(one.uri))}, {media}, {size} bytes as base64, not shown]"
 
 
 def _read_prompt(prompt: Any) -> dict[str, Any]:

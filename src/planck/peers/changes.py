@@ -97,7 +97,7 @@ class ServerChanges:
         try:
             allowed = await gate.agree(change, scribe)
         except Exception:  # an approver is anybody's code, and no answer is no
-            log.exception("Could not ask about the tools of %r", self._server.name)
+            log.exception("Could not ask about tool changes on MCP server %r", self._server.name)
             allowed = False
         if allowed:
             self._taken |= {one.spec.name: one for one in tools}

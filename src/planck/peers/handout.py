@@ -117,7 +117,7 @@ def _give(peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bo
     if not holder.wants(tool.name) or toolset.withholds(tool.name):
         return False
     if toolset.get(tool.name) is not None:
-        text = f"its tool {tool.name!r} is left out because another tool has that name; rename it"
+        text = f"tool {tool.name!r} is left out, because another tool has the same name; rename one of them"
         log.warning("%s %r: %s", peer.component, peer.name, text)
         peer.changed_state("connected", text)
         return False
@@ -129,4 +129,4 @@ async def _record(scribe: Scribe, fact: View) -> None:
     try:
         await scribe.record(fact)
     except PlanckError as failure:  # the session closed meanwhile
-        log.debug("%s was not recorded: %s", fact.type, failure.err)
+        log.debug("Event %s was not recorded: %s", fact.type, failure.err)

@@ -53,4 +53,4 @@ class ListingFile:
                 temporary.write(content)
             os.replace(temporary.name, self._file)
         except OSError as problem:
-            log.info("Could not save the tool list of a peer: %s", problem)
+            log.info("Could not save a tool list: %s", problem)

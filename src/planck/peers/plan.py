@@ -156,11 +156,13 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
     for name, text in paths.items():
         path = workspace / Path(text).expanduser()
         if resources.is_in_clone(path):
-            notices.append(f"sidecar not started: {path} is in another session's clone; move it out of there")
+            notices.append(
+                f"sidecar not started: {path} is in another session's clone; move it out of the clone"
+            )
         elif resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
             planned.append(PlannedSidecar(name, path))
         elif path != own:  # of the project's own files the trust itself tells
-            why = "this folder is not trusted; review its files, then pass --trust"
+            why = "the workspace is not trusted; review the sidecar's files, then pass --trust"
             notices.append(f"sidecar {path} not started: {why}")
     return tuple(planned)
 
@@ -209,7 +211,7 @@ def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
 
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
-        return {"problem": "the entry is not an object"}
+        return {"problem": "its mcpServers entry is not an object; correct it"}
     from planck.config.keys.secrets import (
         hide_in_arguments,
         hide_in_text,

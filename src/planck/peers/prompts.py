@@ -49,7 +49,9 @@ async def say_prompt(peers: "Iterable[OpenPeer]", command: str, words: str) -> s
         await peer.settle()
         known = {prompt.name: prompt for prompt in await _list(peer)}
         if name not in known:
-            there = f"Its prompts: {', '.join(sorted(known)[:10])}." if known else "It has no prompts."
+            there = f"Its prompts: {', '.join(sorted(known)[:10])}."
+            if not known:
+                there = f'It is not connected or has no prompts. Run "planck mcp test {server}".'
             raise PromptError(ErrorKind.NOT_FOUND, f"MCP server {server!r} has no prompt {name!r}. {there}")
         arguments = _read_arguments(known[name], words)
         outcome = await peer.instances.own.call(
@@ -97,5 +99,7 @@ def _read_arguments(prompt: ServerPrompt, words: str) -> dict[str, str]:
         if free[at:]:
             given[name] = " ".join(free[at:]) if last else free[at]
     if missing := [name for name in prompt.required if name not in given]:
-        raise PromptError(ErrorKind.INVALID_ARGS, f"/{prompt.command} needs {', '.join(missing)}")
+        names = ", ".join(missing)
+        why = f"/{prompt.command} requires these arguments: {names}. Add them after the command."
+        raise PromptError(ErrorKind.INVALID_ARGS, why)
     return given

@@ -23,8 +23,8 @@ def make_search_tool(toolset: ToolSet, found: set[str], scribe: "weakref.ref[Scr
     named = ", ".join(servers[:20])
     more = f" and {len(servers) - 20} more" if len(servers) > 20 else ""
     description = (
-        f"Find tools of the MCP servers {named}{more}, which have too many tools to list. Search by purpose "
-        "or by name. You can call the tools that you find from your next step on."
+        f"Find tools on the MCP servers {named}{more}, which have too many tools to list. Search by purpose "
+        "or by name. From your next step on, you can call the tools you find."
     )
     parameters = arguments(
         {"query": text("Search words")}, {"limit": integer(f"Default {_SHOWN}", minimum=1, maximum=_MOST)}
@@ -52,7 +52,7 @@ class _Search:
         )
         hits = [tool for score, _, tool in ranked[: args.get("limit", _SHOWN)] if score > 0]
         if not hits:
-            return Ok({"output": f"None of {len(hidden)} tools matches; use other words."})
+            return Ok({"output": f"None of the {len(hidden)} tools matches; use other words."})
         fresh = tuple(tool.name for tool in hits if tool.name in toolset.deferred)
         self._found.update(fresh)
         toolset.defer({*toolset.deferred} - self._found)

@@ -20,7 +20,7 @@ from pydantic import AnyUrl, ValidationError
 
 from planck import __version__
 from planck.peers.tokens import TokenFile
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_exception
 
 _TIMEOUT = 600.0
 """Seconds that a person may take in the browser."""
@@ -201,7 +201,8 @@ def _explain(name: str, problem: BaseException) -> SignInError:
         why = f'Sign-in to MCP server {name!r} failed: {said}. Run "planck mcp login {name}" again.'
         return SignInError(ErrorKind.NOT_AUTHENTICATED, why)
     if isinstance(problem, httpx2.TransportError | OSError):
-        why = f"Cannot reach MCP server {name!r}: {problem}. Check its `url`."
+        said = say_exception(problem).rstrip(".")
+        why = f"Cannot reach MCP server {name!r}: {said}. Check its `url`."
         return SignInError(ErrorKind.NETWORK, why)
     if isinstance(problem, MCPError | ValidationError | ValueError):
         said = str(problem).rstrip(".")

@@ -235,7 +235,7 @@ class AgentGate:
             verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
         if refused := self._never(tool, args, ctx):
             return refused
-        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
+        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why, by="hook"))
 
     async def ask(self, call: Call, verdict: Verdict, *, asked: int = 0) -> Err | Confinement | Trial:
         """Puts the question; nobody there to answer: no.
@@ -246,7 +246,8 @@ class AgentGate:
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             by: DeniedBy = "address" if verdict.confinement.addresses else "nobody"
-            return await self.deny(call, by, f"{verdict.why}, and nobody can be asked")
+            why = f"a rule requires approval: {verdict.why}" if verdict.by == "rule" else verdict.why
+            return await self.deny(call, by, f"nobody can be asked, and {why}")
         if self._object_to and (why := await self._object_to(tool, call.args, ctx)):
             return await self.deny(call, "hook", why)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
@@ -384,7 +385,7 @@ class _Tried:
         line = find_refusal(output)
         if not line:
             return None
-        why = f"it was tried in the read-only sandbox without network and failed ({line})"
+        why = f"a trial run in the read-only sandbox without network failed ({line})"
         answer = await self._gate.ask(self._call, replace(self._verdict, why=why))
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})

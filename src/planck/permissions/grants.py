@@ -137,8 +137,8 @@ def _refuse_free_star(question: Question, outside: bool) -> str:
     if question.wider and not outside:
         return ""
     return (
-        f"a rule outside the sandbox cannot contain {ANY}, because it could then change any file; allow the "
-        f"exact command, or add a rule with `unconfined` to {question.place} yourself"
+        f"a rule for commands outside the sandbox cannot contain {ANY}, because they could then change any "
+        f"file; allow the exact command, or add a rule with `unconfined` to {question.place} yourself"
     )
 
 

@@ -142,7 +142,7 @@ def _judge(
             f"approval: {around.why_closed}"
         )
     if tool in HOST_TOOLS and base is Decision.ASK:
-        why = "a request to a host requires approval until a rule allows it"
+        why = "a request to this host requires approval until a rule allows it"
     if base is Decision.DENY:
         return Verdict(base, _rights(authority, around), why)
     ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
@@ -187,7 +187,7 @@ def ask_about_address(verdict: Verdict, address: str) -> Verdict:
         return verdict
     rights = msgspec.structs.replace(verdict.confinement, addresses=(address,))
     why = (
-        f"{address!r} is not listed under `providers` in the configuration, and no local server answers there"
+        f"{address!r} is neither the address of a provider in the configuration nor of a running local server"
     )
     return Verdict(Decision.ASK, rights, why)
 
@@ -236,7 +236,7 @@ def _rights(
 @lru_cache(maxsize=64)
 def _explain_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str) -> str:
     contained = confinable and not no_sandbox
-    no_sandbox = f", and no sandbox works here: {no_sandbox}" if confinable and no_sandbox else ""
+    no_sandbox = f", and no suitable sandbox works here: {no_sandbox}" if confinable and no_sandbox else ""
     match mode, effect:
         case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
             return f"mode {mode.value!r} allows it"

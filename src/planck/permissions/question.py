@@ -73,7 +73,7 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
         agent=f"MCP server {spell_out(change.server)!r}",
         tool=change.names,
         text=change.text,
-        adds="agents that have this server's tools may call these, as described here",
+        adds="agents that use this server may call these tools as described here",
         reason="a server's new or changed tools are blocked until you approve them",
         digest=change.digest,
     )
@@ -128,7 +128,7 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if rights.mode is Mode.FULL:
         return "runs outside the sandbox: it may change any of your files and use the network"
     network = "with" if rights.network else "without"
-    return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network access"
+    return f"runs in the sandbox for mode {rights.mode.value!r}, {network} network access"
 
 
 _NO_DETOUR = "Do not try to do the same another way."

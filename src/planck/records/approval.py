@@ -102,5 +102,9 @@ class Settled(msgspec.Struct, frozen=True):
                 ErrorKind.NOT_UNIQUE,
                 f"the key {request.key!r} belongs to another answer to this question; use a new key",
             )
-        how = "was already answered" if self.answered else "has expired: its call was stopped or timed out"
-        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list the pending ones")
+        how = (
+            "was already answered"
+            if self.answered
+            else "has expired, because its call was stopped or timed out"
+        )
+        return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list the pending questions")

@@ -157,7 +157,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0
     providers: Annotated[
         dict[str, ProviderLimits],
-        Meta(description="Request limits by name in `providers`; user configuration only"),
+        Meta(description="Request limits by provider name; user configuration only"),
     ] = {}
 
 

@@ -70,7 +70,7 @@ def _describe_wait(wait: OpenWait, board: Board, now: str, seen: tuple[str, ...]
     target = board.agent(wait.on)
     text = (
         f"is waiting for {target.name if target else wait.on} (ask {wait.message_id[:4]}…, "
-        f"{_format_span(wait.since, now)}, deadline in {_format_span(now, wait.deadline)})"
+        f"sent {_format_span(wait.since, now)} ago, deadline in {_format_span(now, wait.deadline)})"
     )
     if target is None or wait.on in seen:
         return text

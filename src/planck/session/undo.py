@@ -237,14 +237,14 @@ class _Story:
         if not found:
             raise UndoError(
                 ErrorKind.NOT_FOUND,
-                "Nothing to undo: no file was changed there, the change is already undone, or a command or "
-                'another program made it, so the content before it is not known. "git diff" may show it.',
+                "Nothing to undo: no file was changed, the change is already undone, or a command or another "
+                'program made the change, so the earlier content is not known. "git diff" may show it.',
             )
         return found
 
     def refuse_agent(self, name: str) -> UndoError:
         known = ", ".join(sorted(set(self.names.values())))
-        return UndoError(ErrorKind.NOT_FOUND, f"Agent not found: {name!r}. The session has {known}.")
+        return UndoError(ErrorKind.NOT_FOUND, f"Agent not found: {name!r}. Agents in this session: {known}.")
 
     def is_undone(self, change: Change) -> bool:
         return (change.fact.call_id, change.fact.path) in self._undone
@@ -355,25 +355,25 @@ def _require_same_place(slot: Slot, path: str) -> None:
     if slot.relative != os.path.normpath(path):
         raise WorkspaceError(
             ErrorKind.WRITE_FAILED,
-            f"{path!r} now leads to {slot.relative!r} through a newer link; remove it first",
+            f"{path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
         )
 
 
 def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
     """Returns the file without this change, in a tuple because None is a file; or why it can't be had."""
     if change.fact.keys:
-        return "its old content contains a secret that is not known here; set that secret again, then undo"
+        return "the old content contains a secret that is not known here; set that secret again, then undo"
     before, after = change.fact.before, change.after
     if not change.known:
         if state is None or _digest(state) != change.fact.after_sha256:
-            return "it was changed later, and the log does not contain what this call wrote"
+            return "the file was changed later, and the log does not contain what this call wrote"
         after = state
     if state == after:
         return (before,)
     if state == before:
         return (state,)
     if state is None or before is None or after is None:
-        return "it no longer exists" if state is None else "it was changed after it was created"
+        return "the file no longer exists" if state is None else "the file was changed after it was created"
     merged = merge(after, state, before)
     return "later edits change the same lines" if merged is None else (merged,)
 

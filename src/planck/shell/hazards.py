@@ -88,7 +88,8 @@ class _Check:
             evaluated = match and (match[1] in _EVALUATED_NAMES or match[1].startswith("GIT_CONFIG_"))
             if match and evaluated and self.is_tainted(word):
                 raise ShellError(
-                    f"a placeholder's value cannot be assigned to {match[1]}, which is evaluated"
+                    f"a placeholder's value cannot be assigned to {match[1]}, "
+                    "because it could change what runs"
                 )
         if any((match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or "") for word in command):
             raise ShellError("a placeholder's value cannot be an array index, because bash evaluates it")
@@ -100,7 +101,7 @@ class _Check:
                 "a command name cannot come from the output of a command that receives a placeholder's value"
             )
         if name.names & self.outputs and self.written:
-            raise ShellError("the command name might come from a file that the template writes")
+            raise ShellError("a command name might come from a file that another command writes")
         if name.runs and self.feeds:
             raise ShellError("a command whose name is known only at run time might evaluate its input")
         self._refuse_naming(name)
@@ -117,7 +118,9 @@ class _Check:
         if name.names & self.carriers:
             raise ShellError("a command name cannot come from a variable that holds a placeholder's value")
         if any(_is_named_plainly(text.rpartition("/")[2]) for text in name.defaults):
-            raise ShellError("a shell is named only as a variable's default (write its name directly)")
+            raise ShellError(
+                "a shell or a builtin cannot be named by a variable's default (write the name directly)"
+            )
 
     def check_words(self, words: list[Word], place: int, command: Command) -> None:
         """Checks a command, and those that it starts."""
@@ -203,8 +206,7 @@ class _Check:
             # A value that is `-v` makes a variable's name of the next word, and bash evaluates its index.
             if self.is_tainted(following) and (word.text in {"-v", "-R"} or _is_unknown(word)):
                 raise ShellError(
-                    "a placeholder's value cannot be tested after -v or after another value "
-                    "(compare with = or -n)"
+                    "a placeholder's value cannot follow -v or another value in a test (compare with = or -n)"
                 )
 
     def _check_printf(self, rest: list[Word]) -> None:
@@ -234,13 +236,13 @@ class _Check:
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
             raise ShellError("a placeholder's value cannot be where 'env' expects options or a program")
         if program.reshells and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
+            raise ShellError(f"{name!r} evaluates its input, which may contain a placeholder's value")
         if name in {"source", "."} and words[1:]:
             self._check_file(words[1], place, command)
         elif is_interpreter(words[0]):
             self._check_interpreter(words, place, command)
         elif ("/" in words[0].text or name == "make") and self.written.has(words[0], place):
-            raise ShellError(f"the template cannot run {words[0].text!r}, a file that it might write itself")
+            raise ShellError(f"the command cannot run {words[0].text!r}, a file that it might write itself")
         self._check_files(name, words, place, command)
 
     def _check_files(self, name: str, words: list[Word], place: int, command: Command) -> None:
@@ -251,24 +253,24 @@ class _Check:
         if program.files or program.reshells:
             for file in (*usual, *named):
                 if self.written.has(file, place):
-                    raise ShellError(f"{name!r} might read a file that the template writes")
+                    raise ShellError(f"{name!r} might read a file that another command writes")
         reads = any(file.text == "-" or file.text.startswith(("/dev/", "/proc/")) for file in named)
         if name in {"make", "gmake"} and reads and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
+            raise ShellError(f"{name!r} evaluates its input, which may contain a placeholder's value")
 
     def _check_interpreter(self, words: list[Word], place: int, command: Command) -> None:
         program = find_evaluated(words, self.is_tainted)
         name = basename(words[0])
         for text in program.texts:
             if not self.is_text(text) or "{}" in text.text:
-                raise ShellError(f"a placeholder's value cannot be part of the program text of {name!r}")
+                raise ShellError(f"a placeholder's value cannot be part of the code that {name!r} runs")
         given = any(self.is_tainted(word) for word in words) or self.feeds
         if given and any(starts_what_it_reads(name, text) for text in program.texts):
-            raise ShellError(f"{name!r} runs its input, and placeholders may reach it")
+            raise ShellError(f"{name!r} runs its input, which may contain a placeholder's value")
         for file in program.files:
             self._check_file(file, place, command)
         if program.reads_input and self.feeds and not self._reads_own_input(command):
-            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it")
+            raise ShellError(f"{name!r} evaluates its input, which may contain a placeholder's value")
         if program.guard is not None and program.guard.at > 0 and self.pieces is not None:
             self.pieces[program.guard.at] = _END_OF_OPTIONS
             if program.guard in program.files:
@@ -278,16 +280,16 @@ class _Check:
         """Checks the name of a file that is evaluated."""
         if file.text == "-" or file.text.startswith(("/dev/", "/proc/")):
             if self.feeds and not self._reads_own_input(command):
-                raise ShellError(f"{file.text!r} is standard input, which placeholders may reach")
+                raise ShellError(f"{file.text!r} is standard input, which may contain a placeholder's value")
         elif file.nested or file.runs:
-            raise ShellError("a placeholder's value cannot be part of a script that is read")
+            raise ShellError("a placeholder's value cannot be part of a script that the command reads")
         elif self.is_tainted(file):
             if self.feeds:
                 raise ShellError(
                     "a placeholder's value cannot name a script here, because it could name standard input"
                 )
         elif self.written.has(file, place):
-            raise ShellError(f"the template cannot run {file.text!r}, a file that it might write itself")
+            raise ShellError(f"the command cannot run {file.text!r}, a file that it might write itself")
 
     def _reads_own_input(self, command: Command) -> bool:
         """Tells whether a command has an input of its own, which no value reaches."""
@@ -345,7 +347,7 @@ class _Check:
         elif rest[0].text.startswith(("/dev/", "/proc/")) or rest[0].text == "-":
             self._check_script_input(command)
         elif self.written.has(rest[0], place):
-            raise ShellError(f"the template cannot run {rest[0].text!r}, a file that it might write itself")
+            raise ShellError(f"the command cannot run {rest[0].text!r}, a file that it might write itself")
 
     def _check_script_input(self, command: Command) -> None:
         if not self._reads_own_input(command):
@@ -405,13 +407,13 @@ class _Check:
         """Raises where a carrier reaches a construct that evaluates it."""
         if found := self.carriers & _EVALUATED_NAMES:
             raise ShellError(
-                f"a placeholder's value cannot be assigned to {min(found)}, which a shell evaluates"
+                f"a placeholder's value cannot be assigned to {min(found)}, because it could change what runs"
             )
         uses = [use for command in self.script.commands for use in _find_evaluating_uses(command)]
         for what, names in [*self.script.evaluated, *uses]:
             if found := self.carriers & names:
                 raise ShellError(
-                    f"${min(found)} carries a placeholder's value into {what}, which evaluates it"
+                    f"${min(found)} carries a placeholder's value into {what}, where bash evaluates it"
                 )
 
 
@@ -465,7 +467,8 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
         uses.append((repr(name), every))
     elif _declares(words, "in"):
         raise ShellError(
-            f"{name} -i and -n cannot be combined with placeholders, because bash evaluates what is assigned"
+            f"{name} -i and -n cannot be combined with placeholders, "
+            "because bash evaluates the assigned values"
         )
     elif builtin is Builtin.DECLARES:
         named = [word for word in words[1:] if EXPANDED in word.text.partition("=")[0]]

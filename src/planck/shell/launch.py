@@ -242,7 +242,7 @@ def _takes_next(text: str, prefix: Prefix) -> bool:
 def _read_shell(words: tuple[Word, ...]) -> Iterable[Launch]:
     at = _find_script(words)
     if any(word.text.startswith(("--rc", "--init")) for word in words[1:]):
-        return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} reads another file first")]
+        return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} reads commands from a startup file")]
     if at is not None:
         return [_script(at, words[at : at + 1])]
     operands = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
@@ -379,7 +379,7 @@ def _read_git(words: tuple[Word, ...]) -> Iterable[Launch]:
 def _read_setting(at: int, key: str, value: str, words: tuple[Word, ...]) -> Iterable[Launch]:
     """A setting of git, some of which are command lines."""
     if _GIT_HIDDEN.match(key):
-        yield Launch(at, unknown=f"the git setting {key!r} names files that git runs")
+        yield Launch(at, unknown=f"the git setting {key!r} points to files that git loads or runs")
     elif (
         value.startswith("!")
         or _GIT_KEY.fullmatch(key)

@@ -157,5 +157,5 @@ def _leave_out_assignment(word: Word) -> bool:
 def _segment(words: list[Word]) -> Segment:
     first = words[0].text
     if first in _RESERVED or ("=" in first and ASSIGNMENT.match(first)):
-        raise ShellError("it is a compound command or an assignment")
+        raise ShellError("a compound command or an assignment is not a plain command")
     return tuple(words)

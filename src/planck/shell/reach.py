@@ -74,14 +74,14 @@ class _Survey:
     def add_script(self, text: str, depth: int) -> None:
         """Adds the commands of a text that a shell reads."""
         if depth > MAX_DEPTH or len(text) > MAX_LENGTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("it is too deeply nested or too long to analyze")
+            self._doubt("the command is too deeply nested or too long to analyze")
             return
         if "\\\n" in text:
             self.add_script(text.replace("\\\n", ""), depth + 1)
         try:
             self._add_read(read(text, template=False), depth)
         except ShellError as problem:
-            self._doubt(f"it cannot be analyzed: {problem}")
+            self._doubt(f"the command cannot be analyzed, because {problem}")
 
     def _add_read(self, script: Script, depth: int) -> None:
         constants = _find_constants(script.commands)
@@ -108,7 +108,7 @@ class _Survey:
         if not words:
             return
         if depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("it is too deeply nested or too long to analyze")
+            self._doubt("the command is too deeply nested or too long to analyze")
             return
         self.commands.append(words)
         if not words[0].known:
@@ -126,7 +126,7 @@ class _Survey:
     def _add_assignment(self, word: Word, depth: int) -> None:
         """Adds what a variable makes programs start."""
         if _CHANGES_NAMES.match(word.text):
-            self._doubt("an assignment changes what program names mean")
+            self._doubt("an assignment changes which programs the names refer to")
         elif found := _COMMAND_LINES.match(word.text):
             self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
 
@@ -148,7 +148,7 @@ class _Survey:
         """Adds what a program's name may turn out to be, as far as the line itself tells."""
         program = words[0]
         if EXPANDED in program.text:
-            self._doubt("the name of a program is known only at run time")
+            self._doubt("a program's name is known only at run time")
             texts = {"", *program.defaults, *(t for name in program.names for t in constants.get(name, ()))}
             for text in sorted(texts):
                 split = program.text.replace(EXPANDED, text).split()
@@ -171,7 +171,7 @@ class _Survey:
             try:
                 script = read_substitution(text[end:])
             except ShellError as problem:
-                self._doubt(f"it cannot be analyzed: {problem}")
+                self._doubt(f"the command cannot be analyzed, because {problem}")
                 return
             self._add_read(script, depth + 1)
             end += script.i

@@ -202,7 +202,7 @@ class Script(Lexer):
             raise ShellError("a placeholder's value cannot be the name of a function")
         found = re.compile(r"\([ \t]*\)").match(self.script, self.i)
         if not found:
-            raise ShellError(f"a '(' after {name.text!r} is neither a function nor an array")
+            raise ShellError(f"a '(' after {name.text!r} starts neither a function nor an array")
         self.take(len(found[0]))
         self.defines_functions = True
 
@@ -426,7 +426,7 @@ class Script(Lexer):
         up, down = ("[", "]") if opener == "$[" else ("(", ")")
         inside = self._take_balanced(opener, up, down, "arithmetic")
         if down == ")" and not inside.endswith("))"):
-            raise ShellError("a '((' is not arithmetic (put a space between the parentheses)")
+            raise ShellError("a '((' does not start arithmetic (put a space between the parentheses)")
         self.evaluated.append(("arithmetic", find_names(inside)))
         self.verbatim.append(inside)
 

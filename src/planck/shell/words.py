@@ -177,7 +177,7 @@ class Lexer:
             return
         found = _VARIABLE.match(self.script, self.i)
         if found is None:
-            raise ShellError("an expansion is more than a variable")
+            raise ShellError("an expansion is not a plain variable, as in `$name`")
         word.literal = False
         self.add(word, found.end() - self.i)
 

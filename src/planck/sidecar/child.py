@@ -89,7 +89,7 @@ class LoadedSidecar:
         if twice := {name for name in names if names.count(name) > 1}:
             raise SidecarError(
                 ErrorKind.NOT_UNIQUE,
-                f"two tools of the sidecar have the same name: {', '.join(sorted(twice))}; rename one",
+                f"two of the sidecar's tools have the same name: {', '.join(sorted(twice))}; rename one",
             )
         return tools
 

@@ -48,7 +48,7 @@ async def compact(peer: "Peer", name: str, messages: Sequence[Message], timeout:
     """In the runtime: returns the text that stands for the messages, in time or not at all."""
     whole = codec.encode([_strip(message) for message in messages])
     if len(whole) > _MOST:
-        why = f"the messages have {len(whole)} bytes; the limit for a sidecar is {_MOST}"
+        why = f"the messages have {len(whole)} bytes, but a sidecar accepts at most {_MOST} bytes"
         return Err(ErrorKind.LIMIT_EXCEEDED, why)
     arguments = {"name": name, "messages": codec.decode(whole)}
     outcome = await peer.call(TOOL_NAME, arguments, timeout=timeout)
@@ -75,5 +75,6 @@ def _check(value: Any) -> Outcome:
     if not isinstance(value, str):
         return Err(ErrorKind.INVALID_ARGS, f"a compactor must return a string, not {type(value).__name__}")
     if (size := len(value.encode("utf-8", "replace"))) > DEFAULT_MAX:
-        return Err(ErrorKind.LIMIT_EXCEEDED, f"the summary has {size} bytes; the limit is {DEFAULT_MAX}")
+        why = f"the summary has {size} bytes, but the limit is {DEFAULT_MAX} bytes; return a shorter one"
+        return Err(ErrorKind.LIMIT_EXCEEDED, why)
     return Ok({"output": value})

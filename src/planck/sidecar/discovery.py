@@ -114,7 +114,8 @@ def read_compactors(sidecar: AnySidecar) -> dict[str, Compact]:
     if not isinstance(compactors, Mapping) or not all(map(callable, compactors.values())):
         raise SidecarError(
             ErrorKind.INVALID_ARGS,
-            f"{type(instance).__name__}.compactors() returned {compactors!r}; return a mapping of functions",
+            f"{type(instance).__name__}.compactors() returned {compactors!r}; "
+            "return a mapping from names to functions",
         )
     return {str(name): function for name, function in compactors.items()}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from planck.records.events import Draft, Event
-from planck.records.outcome import Err, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 
 IMPORTED = "imported"
 """In a log's metadata, and its forks': its facts are the words of the person who made the export."""
@@ -12,6 +12,20 @@ IMPORTED = "imported"
 
 class StoreError(PlanckError):
     """The log can't be read or written; the kind says which."""
+
+
+def report_damage(seq: int, where: str, why: str) -> StoreError:
+    """Returns the error for an event that is not what was written; `where` names the file or the session."""
+    sound = seq - 1
+    intact = (
+        f"Events 1 to {sound} are intact" if sound > 1 else f"{'Event 1' if sound else 'No event'} is intact"
+    )
+    step = f"Fork the session at event {sound} to continue" if sound else "Start a new session"
+    return StoreError(
+        ErrorKind.CORRUPT_LOG_LINE,
+        f"Event {seq} of {where} is damaged: {why}. {intact}. {step}.",
+        {"seq": seq, "sound": sound},
+    )
 
 
 class SessionError(PlanckError):

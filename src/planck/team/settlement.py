@@ -12,13 +12,13 @@ GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 SAME_AGAIN = (
     "{} messages in a row between you and {} were the same, and neither of you did anything in between; "
-    "decide it yourself, or end your turn and say what is blocking you"
+    "decide yourself, or end your turn and say what is blocking you"
 )
 _ENDED = {
-    TurnStatus.FAILED: "its turn failed",
-    TurnStatus.INTERRUPTED: "its turn was interrupted",
-    TurnStatus.TIMED_OUT: "its turn timed out",
-    TurnStatus.CAPPED: "its turn reached its limit",
+    TurnStatus.FAILED: "'s turn failed",
+    TurnStatus.INTERRUPTED: "'s turn was interrupted",
+    TurnStatus.TIMED_OUT: "'s turn timed out",
+    TurnStatus.CAPPED: "'s turn reached its limit",
 }
 REVIEW = "Any changes it made remain; look at them before you delegate the task again."
 
@@ -43,8 +43,8 @@ def refuse_gone(name: str, why: str) -> Err:
 def refuse_ring(names: Sequence[str], ring: Sequence[str]) -> Err:
     return Err(
         ErrorKind.DEADLOCK,
-        f"Deadlock detected: {' waits for '.join(names)}. Answer {names[-2]} first. "
-        "Use send_response or delegate_task to communicate without blocking.",
+        f"Deadlock detected: {names[0]} waits for {', which waits for '.join(names[1:])}. "
+        f"Answer {names[-2]} first. Use send_response or delegate_task to communicate without blocking.",
         {"cycle": list(ring)},
     )
 
@@ -67,6 +67,9 @@ def report_task(member: Member, ended: Ended) -> str:
     """Returns what a delegator reads of the turn that its task started."""
     if ended.end.status is TurnStatus.COMPLETED:
         return ended.end.text
-    why = str(ended.error) if ended.error else member.end_reason or _ENDED[ended.end.status]
+    if ended.error:
+        why = f" stopped with {ended.error}"
+    else:
+        why = f" {member.end_reason}" if member.end_reason else _ENDED[ended.end.status]
     last = f"\nLast message: {ended.end.text}" if ended.end.text else ""
-    return f"The task was not finished: {member.name}: {why.rstrip('.')}. {REVIEW}{last}"
+    return f"The task was not finished: {member.name}{why.rstrip('.')}. {REVIEW}{last}"

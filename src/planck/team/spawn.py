@@ -239,7 +239,7 @@ async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) 
 def _refuse_stranger(address: str) -> Err:
     return Err(
         ErrorKind.PERMISSION_DENIED,
-        f"{address!r} is not in the `providers` of the configuration, and no local server answers there; "
+        f"{address!r} is not in `providers` in the configuration, and no local server answers there; "
         "use a model from `list_models`",
     )
 

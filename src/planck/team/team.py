@@ -366,7 +366,7 @@ class Team:
                     member.log_refused = True
                 else:
                     log.error("agent %s crashed", member.name, exc_info=crash)
-                    told.append(_describe_crash(crash))
+                    told.append(_describe_crash(crash, "crashed and was restarted"))
                     now = self._clock.monotonic()
                     member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
                     if len(member.crashes) > _RESTARTS:
@@ -444,9 +444,9 @@ class Team:
         await self._journal.record_all([crashed, *entries])
 
 
-def _describe_crash(crash: Exception) -> ErrorEvent:
+def _describe_crash(crash: Exception, what: str = "crashed") -> ErrorEvent:
     err = crash.err if isinstance(crash, PlanckError) else Err(ErrorKind.INTERNAL_ERROR, repr(crash))
-    return ErrorEvent(kind=err.kind, message=f"the agent crashed: {err.message}", details=err.details)
+    return ErrorEvent(kind=err.kind, message=f"the agent {what}: {err.message}", details=err.details)
 
 
 def _is_taken_over(crash: BaseException) -> bool:

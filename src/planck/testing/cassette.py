@@ -193,7 +193,7 @@ def _shorten(value: Any) -> str:
 def _refuse(agent_id: str, what: str) -> ProviderError:
     return ProviderError(
         ErrorKind.INVALID_RESPONSE,
-        f"The run of agent {agent_id!r} differs from its tape: {what}. Record it again if that is intended.",
+        f"Agent {agent_id!r} differs from its tape: {what}. Record the tape again if that is intended.",
         {"drift": what, "permanent": True},
     )
 

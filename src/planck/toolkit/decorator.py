@@ -54,7 +54,7 @@ def tool(
         summary, parameter_texts = parse_docstring(inspect.getdoc(function) or "")
         label = name or getattr(function, "__name__", "")
         if not label:
-            raise InvalidTool(f"{function!r} has no name; write @tool(name=...)")
+            raise InvalidTool(f"{function!r} has no name; use @tool(name=...)")
         takes = _Parameters(function, label, parameter_texts)
         return Tool(
             label,
@@ -142,8 +142,7 @@ def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
         return typing.get_type_hints(annotated, include_extras=True)
     except NameError as problem:
         raise InvalidTool(
-            f"an annotation of {label}() cannot be resolved ({problem}); "
-            "define the type at the top of its module"
+            f"an annotation in {label}() cannot be resolved ({problem}); define the type at module level"
         ) from problem
 
 
@@ -175,7 +174,7 @@ def _schema(
         whole = msgspec.json.schema(struct)
     except TypeError as problem:
         raise InvalidTool(
-            f"{struct.__name__}() has a parameter that JSON cannot represent; change its type: {problem}"
+            f"{struct.__name__}() has a parameter that JSON cannot represent ({problem}); change its type"
         ) from problem
     definitions = whole["$defs"]
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))

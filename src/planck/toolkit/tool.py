@@ -40,7 +40,7 @@ class Changed(ToolError):
         super().__init__(
             ErrorKind.EDIT_CONFLICT,
             f"{path!r} changed while the user was being asked; "
-            "read it again, and make your edit fit what is there now",
+            "read it again, and adjust your edit to the new content",
             {CHANGED: True},
         )
 
@@ -319,7 +319,7 @@ def _check_spec(name: Any, description: Any, parameters: Any) -> None:
     if not isinstance(description, str):
         raise InvalidTool(f"the description of {name!r} must be a string, not {description!r}")
     if type(parameters) is not OwnSchema and (problem := find_schema_problem(parameters)):
-        raise InvalidTool(f"the parameters of {name!r} are {problem}; correct the schema of {name!r}")
+        raise InvalidTool(f"the parameters of {name!r} are {problem}; correct the schema")
 
 
 def find_schema_problem(parameters: Any) -> str:
@@ -327,7 +327,7 @@ def find_schema_problem(parameters: Any) -> str:
     if not isinstance(parameters, Mapping):
         return "not a JSON Schema object"
     if parameters.get("type", "object") != "object":
-        return f"of type {parameters['type']!r}, not an object"
+        return f"of type {parameters['type']!r}, not 'object'"
     try:
         make_validator(dict(parameters))
     except (ValueError, TypeError) as problem:
@@ -356,7 +356,7 @@ def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute
     if count == 3:
         return closure(cast(Closure, function))
     raise InvalidTool(
-        f"the function of {name!r}, {function!r}, must take (args, ctx) or (agent_id, call_id, args), "
+        f"the function for {name!r}, {function!r}, must take (args, ctx) or (agent_id, call_id, args), "
         "and no other positional parameters, even with defaults; bind the others with "
         "functools.partial, or make them keyword-only"
     )

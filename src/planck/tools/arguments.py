@@ -16,7 +16,7 @@ _TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels; send a fl
 _MAX_DIGITS = 19
 """What 64 bits hold; longer integers can't be stored or sent on by most programs."""
 _MAX_ERRORS = 5
-_CORRECT = "correct this and call it again"
+_CORRECT = "correct this and call the tool again"
 _MAX_MESSAGE = 500
 
 
@@ -38,15 +38,14 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
     except json.JSONDecodeError as problem:
         around = text[max(0, problem.pos - 20) : problem.pos + 20]
         cut = problem.msg != "Extra data" and not text.rstrip().endswith("}")
-        way_out = "the arguments were cut off: send less at a time" if cut else "send one JSON object"
+        way_out = "they were probably cut off, so send less at a time" if cut else "send one JSON object"
+        why = problem.msg.removesuffix(" at")  # some of Python's own messages end so
         raise ArgumentError(
-            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}; "
-            f"{way_out}"
+            f"the arguments are not valid JSON: {why} at character {problem.pos}, near {around!r}; {way_out}"
         ) from None
     if not isinstance(value, dict):
         raise ArgumentError(
-            f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}; "
-            "send each argument by its name"
+            f"the arguments must be a JSON object, not {text[:80]!r}; send each argument by its name"
         )
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
@@ -76,6 +75,7 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
             _explain(problem, tool)
             for problem, _ in zip(validator.iter_errors(checked), range(_MAX_ERRORS), strict=False)
         ]
+        problems.sort(key=lambda problem: bool(problem[1]))  # a hint ends the sentence
         way_out = "" if any(hint for _, hint, _ in problems) else f"; {_CORRECT}"
         raise ArgumentError(
             f"{tool.name}: " + "; ".join(text + hint for text, hint, _ in problems) + way_out,
@@ -160,7 +160,7 @@ def _compile(tool: Tool) -> Any:
     except (ValueError, TypeError) as problem:
         raise ToolError(
             ErrorKind.INTERNAL_ERROR,
-            f"the parameters of {tool.name!r} are not a valid JSON Schema: {problem}",
+            f"the parameters of {tool.name!r} are not a valid JSON Schema: {problem}; correct the schema",
         ) from None
 
 
@@ -174,6 +174,7 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, str, dict[str, Any]]:
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
         known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.extra_arguments)]))
-        there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
-        hint = "".join(did_you_mean_one_of(str(name), known) for name in unexpected[:3]) or there
+        there = f"; known arguments: {', '.join(known)}" if known else "; this tool takes no arguments"
+        asked = [did_you_mean_one_of(str(name), known).removeprefix(".") for name in unexpected[:3]]
+        hint = f".{''.join(asked)}" if any(asked) else there
     return f"{path}: {message}" if path else message, hint, {"path": path, "message": message}

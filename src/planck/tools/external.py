@@ -190,7 +190,8 @@ def _find_clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: se
         why = f"{tool.name!r} is the name of a built-in tool; use another name"
     elif tool.name in found:
         why = (
-            f"the name {tool.name!r} is taken by {found[tool.name].path}, which comes first; use another name"
+            f"the name {tool.name!r} is taken by {found[tool.name].path}, which was loaded first; "
+            "use another name"
         )
     else:
         return None

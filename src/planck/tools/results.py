@@ -104,7 +104,8 @@ def broken(name: str, problem: BaseException) -> Err:
     except BaseException:
         text = type(problem).__name__
     return Err(
-        ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}; try other arguments or another way, and report it"
+        ErrorKind.INTERNAL_ERROR,
+        f"{name} failed: {text}; try other arguments or another tool, and report the error",
     )
 
 

@@ -21,7 +21,7 @@ MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
 MAX_VALUE_BYTES = 120_000
 """Linux takes 128 KiB in one argument of a program."""
-_WAY_OUT = "put it in a script, and pass the value as an argument"
+_WAY_OUT = "correct the command, or put it in a script file and pass the values as arguments"
 """Said with every refusal, whatever narrower way that names in parentheses."""
 MAX_VALUES_BYTES = 1_000_000
 """And about 2 MiB in all of them, the environment included."""
@@ -83,13 +83,14 @@ def compile_template(command: str) -> Template:
     if len(command) > MAX_COMMAND:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"the command has {len(command)} characters, and at most {MAX_COMMAND} are allowed; use a script",
+            f"the command has {len(command)} characters, and at most {MAX_COMMAND} are allowed; "
+            "put it in a script file",
         )
     if not PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
         raise ArgumentError(
-            "names that start with '__planck_' are reserved; rename the variable, or put it in a script"
+            "the command cannot use names that start with '__planck_'; correct it, or put it in a script file"
         )
     try:
         script = read(command)

@@ -113,7 +113,7 @@ async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(tmp_path
         at = await run_.until("e RULE: change")
         for paste in PASTES:
             run_.type(paste)
-            at = await run_.until("Pasted text, or several lines at once, does not count", at)
+            at = await run_.until("Pasted text and multiple lines do not count", at)
             at = await run_.until("e RULE: change", at)
         assert "asks to use bash:\r\n    touch ran" in run_.text
         run_.type("n\n")
@@ -252,14 +252,14 @@ async def test_a_run_asks_with_the_box_and_the_keys_of_a_conversation(tmp_path: 
         at = await run_.until("Allowed once: ", at)
         at = await run_.until(KEYS, at)
         run_.type("e")
-        at = await run_.until("Reason for orchestrator?", at)
+        at = await run_.until("Tell orchestrator why:", at)
         run_.type("use git log instead\r")
         at = await run_.until("Denied: bash touch ran (reason: use git log instead)", at)
         await run_.until("mended", at)
         assert await run_.end() == 0
     seen = "\n".join(run_.seen)
     assert [seen.count(once) for once in ("mended", "Allowed once", "Denied: ", "3 steps")] == [1] * 4
-    assert "Reason for orchestrator?" not in seen  # what was painted was taken away
+    assert "Tell orchestrator why:" not in seen  # what was painted was taken away
     assert (bench.work / "a.py").read_text() == "x = 2\n"
     assert 'the user said no: "use git log instead"' in server.asked[2].json["messages"][-1]["content"]
 

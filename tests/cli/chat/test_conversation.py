@@ -96,7 +96,7 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type("e")
-        at = await run.until("Reason for orchestrator?", at)
+        at = await run.until("Tell orchestrator why:", at)
         run.type("use git log instead\r")
         at = await run.until("Completed", at)
         await leave(run, at)

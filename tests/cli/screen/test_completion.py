@@ -82,6 +82,6 @@ def test_a_list_shows_a_window_of_many() -> None:
 
 def test_a_list_that_was_cut_says_so_and_not_how_many_there_are() -> None:
     menu = Menu()
-    for count, words in ((49, "49 in total"), (50, "first 50 shown")):
+    for count, words in ((49, "49 matches"), (50, "first 50 matches")):
         menu.offer([Choice(0, f"choice{n} ", "") for n in range(count)])
         assert menu.lines(60)[-1][-1][0].strip() == words

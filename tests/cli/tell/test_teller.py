@@ -353,12 +353,10 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
     fact = {"account": "a2", "parent": "a1", "limit": {"usd": 0.6}, "spent": {"usd": 0.481, "tokens": 9}}
     assert teller.tell(event("budget", {**fact, "why": "spent"}, "a2")) == []
     told = rows(teller.tell(event("budget", {**fact, "why": "notice", "stops_in_s": 240.0}, "a2")))
-    assert told == [
-        "  ! budget: builder has used 80 % of $0.60 ($0.48); at this rate it stops in about 4 min"
-    ]
+    assert told == ["  ! budget: builder has used 80% of $0.60 ($0.48); at this rate it stops in about 4 min"]
     whole = {**fact, "account": "run", "why": "notice"}
     assert rows(teller.tell(event("budget", whole, "a2"))) == [
-        "  ! budget: the run has used 80 % of $0.60 ($0.48)"
+        "  ! budget: the run has used 80% of $0.60 ($0.48)"
     ]
     assert "one last response" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
     (wide,) = teller.tell(event("budget", whole, "a2"))

@@ -96,7 +96,8 @@ async def test_what_was_denied_and_tried_again_is_said_on_stderr_of_a_pipe(tmp_p
     assert (done.code, done.out) == (0, "done\n")
     retried, denied, session = done.err.splitlines()
     assert re.match(
-        r"planck: model: retrying in [\d.]+ s \(attempt 2 of 6\): rate_limited: .*slow down", retried
+        r"planck: model: retrying in [\d.]+ s \(attempt 2 of 6\): '.*' returned HTTP 429: .*slow down",
+        retried,
     )
     assert denied == (
         "planck: Tool write was not run: mode 'read-only' allows no changes. "

@@ -257,7 +257,7 @@ async def test_a_full_disk_of_the_database_is_told_and_passes(bench: Bench) -> N
     with pytest.raises(StoreError) as told:
         await store.append([draft("out")])
     assert told.value.err.kind is ErrorKind.LOG_WRITE_FAILED
-    assert "Free some space on the server." in told.value.err.message
+    assert "Free some disk space or memory on the server." in told.value.err.message
     assert texts(bench.url) == ["first"]
     run_sql(bench.url, "DROP TRIGGER full_disk ON events")
     await store.append([draft("in")])

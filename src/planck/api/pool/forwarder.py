@@ -144,7 +144,7 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
 def _describe_failed(row: QueuedSession) -> str:
     step = "Fix the problem" if row.problem else "Check the nodes' logs"
     why = (hide_store(row.problem) or "every node failed to open it").removesuffix(".")
-    return f"No node can run {row.name}: {why}. {step}, then submit it again."
+    return f"No node can run session {row.name}: {why}. {step}, then submit it again."
 
 
 class Forwarder:

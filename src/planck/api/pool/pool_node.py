@@ -157,4 +157,4 @@ class PoolNode:
 def _note_end(task: "asyncio.Future[None]") -> None:
     """A node without one of its loops still works on what it has: whoever runs it must know."""
     if not task.cancelled() and (failure := task.exception()):
-        log.error("A background task of this node failed. Restart the node.", exc_info=failure)
+        log.error("A background task on this node failed. Restart the node.", exc_info=failure)

@@ -86,7 +86,7 @@ class TerminalApprover:
             if not typed.by_hand:
                 await self._wait_for_quiet(lines)
                 terminal.line(
-                    "\n  Pasted text, or several lines at once, does not count as an answer. Type it."
+                    "\n  Pasted text and multiple lines do not count as an answer. Type your answer."
                 )
                 continue
             line = typed.text.strip()

@@ -15,7 +15,7 @@ class BrowserSignIn:
         print("Open this page and sign in:\n", file=sys.stderr)
         print(f"  {make_plain(url)}\n", file=sys.stderr)
         print(
-            "If your browser runs on another machine, it ends on a page that it cannot open "
+            "If your browser runs on another machine, it is redirected to a page that it cannot open "
             "(http://127.0.0.1:...). Paste the address of that page here.",
             file=sys.stderr,
             flush=True,

@@ -17,8 +17,8 @@ def pick_session(archive: Archive) -> str:
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             ErrorKind.INVALID_ARGS,
-            "-r without a name needs a terminal to ask which session. "
-            'Name one: "planck sessions list" lists them.',
+            "-r without a name asks which session to resume, which needs a terminal. "
+            'Pass a name from "planck sessions list".',
         )
     sessions = archive.sessions(limit=_CHOICES)
     if not sessions:

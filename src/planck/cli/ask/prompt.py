@@ -102,7 +102,7 @@ class ApprovalPrompt:
             return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
         if self._reason_for:
             who = fit_line(self._reason_for.agent, 40)
-            return ((f"▲ Reason for {who}? Enter sends it, Esc denies without one", "yellow bold"),)
+            return ((f"▲ Tell {who} why: Enter sends the reason, Esc denies without one", "yellow bold"),)
         at = min(self._at, len(pending) - 1)
         count = min(self._count, len(pending))
         number = f"[{at + 1}/{count}] " if count > 1 else ""

@@ -148,7 +148,7 @@ async def run_mcp(talk: "Talk", rest: str) -> None:
     if not reports:
         say(
             talk.frontend,
-            'No MCP servers or sidecars here. Add a server with "planck mcp add NAME -- COMMAND".',
+            'No MCP servers or sidecars found. Add a server with "planck mcp add NAME -- COMMAND".',
         )
 
 
@@ -160,7 +160,7 @@ async def run_skills(talk: "Talk", rest: str) -> None:
     for problem in found.problems:
         say(talk.frontend, problem, "yellow")
     if not found.skills:
-        say(talk.frontend, "No skills here. Add one as .planck/skills/NAME/SKILL.md.")
+        say(talk.frontend, "No skills found. Add one as .planck/skills/NAME/SKILL.md.")
 
 
 async def run_context(talk: "Talk", rest: str) -> None:
@@ -179,7 +179,11 @@ async def run_context(talk: "Talk", rest: str) -> None:
         figure = f"{format_count(tokens):>7} {share:>4.0%}"
         line = ((f"  {name:<14}{figure}  ", ""), (bar, "dim" if name == "free" else ""))
         talk.frontend.show(Told((line,)))
-    say(talk.frontend, "Estimated from the number of bytes. /compact shortens the messages.", "dim")
+    say(
+        talk.frontend,
+        "Token counts are estimated from the size in bytes. /compact shortens the messages.",
+        "dim",
+    )
 
 
 async def run_compact(talk: "Talk", rest: str) -> None:

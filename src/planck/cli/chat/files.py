@@ -58,7 +58,7 @@ def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:
 async def _take_back(talk: "Talk", change: FileDiff) -> str:
     """What an undo took back is had again by undoing that; what came of it is said in a line."""
     if talk.busy:
-        return "Agents are working. Press u again when they have finished."
+        return "An agent or command is still running. Press u again when it has finished."
     undo = ""
     if change.undone:
         undone = [one.call_id for one in talk.session.changes() if change.call_id in one.undoes]
@@ -69,7 +69,7 @@ async def _take_back(talk: "Talk", change: FileDiff) -> str:
     except PlanckError as failure:
         return failure.err.message
     talk.last_undo = "" if undo else call
-    return "; ".join([report(plan, "u"), *list_obstacles(plan)])
+    return " · ".join([report(plan, "u"), *list_obstacles(plan)])
 
 
 def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
@@ -133,7 +133,9 @@ def _write_new(file: Path, text: str, project: Project | None) -> None:
                 target.check(project.open_root())
             target.create(text.encode("utf-8", "replace"))
     except PlanckError as failure:
-        raise PlanckError(failure.err.kind, f"{failure.err.message.rstrip('.')}: /export FILE") from None
+        raise PlanckError(
+            failure.err.kind, f"{failure.err.message.rstrip('.')}. Usage: /export FILE"
+        ) from None
 
 
 async def run_copy(talk: "Talk", rest: str) -> None:
@@ -153,7 +155,7 @@ async def run_copy(talk: "Talk", rest: str) -> None:
 
 _INIT = """\
 Write an AGENTS.md for this project: what a newcomer needs to know that the files do not make obvious. Cover
-the build and test commands (do not run any that change something), the layout, the conventions of the code,
+the build and test commands (do not run any that change something), the layout, the code conventions,
 and common mistakes. Use at most 100 lines and no generalities. If there is an AGENTS.md already, improve it
 and keep what is still true. Before you write it, check every command and path in it against the files."""
 

@@ -23,7 +23,9 @@ def read_key_map(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Key
                 problems.append(f"keys: bell must be 'on' or 'off', not {value!r}.")
         elif action not in ACTIONS:
             known = [*ACTIONS, "editing", "bell"]
-            problems.append(f"keys: unknown action {action!r}.{suggest(action, known)} Press ? for the list.")
+            problems.append(
+                f"keys: unknown action {action!r}.{suggest(action, known)} Actions: {', '.join(known)}."
+            )
         elif wrong := [key for key in keys if not is_key(read_key(key))]:
             problems.append(
                 f"keys: {wrong[0]!r} is not a key, so {action} stays on {', '.join(chosen[action])}. "

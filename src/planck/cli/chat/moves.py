@@ -49,7 +49,7 @@ async def run_resume(talk: "Talk", rest: str) -> None:
             return
         rest = sessions[chosen].id
     elif rest in (talk.session.id, talk.session.name):
-        say(talk.frontend, "You are in this session already.")
+        say(talk.frontend, "You are already in this session.")
         return
     await talk.change(await talk.planck.resume(rest, settings=_read_for_resume(talk)))
     talk.greet()
@@ -72,7 +72,7 @@ async def run_sessions(talk: "Talk", rest: str) -> None:
         return
     sessions = archive.sessions(limit=_LISTED)
     say_rows(talk.frontend, list(make_rows(sessions, archive.now(), talk.frontend.width)))
-    say(talk.frontend, "/resume NAME resumes a session. /sessions TEXT searches them.", "dim")
+    say(talk.frontend, "/resume NAME resumes a session. /sessions TEXT searches the sessions.", "dim")
 
 
 async def run_fork(talk: "Talk", rest: str) -> None:
@@ -95,7 +95,7 @@ async def run_transcript(talk: "Talk", rest: str) -> None:
 
 async def run_rename(talk: "Talk", rest: str) -> None:
     if not rest:
-        say(talk.frontend, f"This session is {talk.session.name}. /rename NAME renames it.")
+        say(talk.frontend, f"This session is named {talk.session.name}. /rename NAME renames it.")
         return
     await talk.session.rename(rest)
     say(talk.frontend, f"Renamed to {talk.session.name}.")

@@ -234,7 +234,11 @@ class Talk:
     async def accept_plan(self) -> None:
         """Has the plan carried out, with the rights that there were before it was made."""
         if self.busy:
-            say(self.frontend, "Agents are working. Use /plan accept when the plan is ready.", "yellow")
+            say(
+                self.frontend,
+                "An agent or command is still running. Use /plan accept when the plan is ready.",
+                "yellow",
+            )
             return
         head = self.session.head
         await self.session.accept_plan()
@@ -282,7 +286,9 @@ class Talk:
     async def _run_command(self, name: str, rest: str) -> None:
         if self.busy and not COMMANDS[name].busy:
             say(
-                self.frontend, f"Agents are working. Press Esc to interrupt them, then use /{name}.", "yellow"
+                self.frontend,
+                f"An agent or command is still running. Press Esc to interrupt it, then use /{name}.",
+                "yellow",
             )
             return
         await find_act(name)(self, rest)

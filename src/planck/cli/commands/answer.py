@@ -52,7 +52,7 @@ def _choose(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> dic
     question, id = options.question, options.id
     wanted = [one for one in open_ones if question in ("", one["id"])]
     if not wanted:
-        what = f"Approval {question!r} is no longer pending" if question else "No approvals are pending"
+        what = f"Approval {question!r} is not pending" if question else "No approvals are pending"
         more = (
             f'"planck answer {id}" for the list' if question else f'"planck watch {id}" to follow the session'
         )
@@ -77,11 +77,12 @@ def _show(open_ones: list[dict[str, Any]], options: argparse.Namespace) -> int:
         _print_field("    effect: ", one["adds"])
         _print_field("    why: ", one["reason"])
         if one.get("rule"):
-            _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
+            _print_field("    rule: ", f"{one['rule']} (added by --scope session or --scope rule)")
         _print_text("    call:", one["text"])
         _print_text("    preview:", one.get("preview", ""))
         if hidden := one.get("hidden_lines", 0):
-            _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is complete")
+            lines = f"{hidden:,} line{'s' * (hidden != 1)}"
+            _print_field("    hidden: ", f"{lines} of the preview; the call above is complete")
     id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
     command = f"planck answer {fit_line(options.id)} --question {id}"
     print(f"Answer with: {command} --allow, or --deny --reason TEXT")

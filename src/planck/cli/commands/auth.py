@@ -21,7 +21,10 @@ EXAMPLE = "planck auth login anthropic"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("login", "logout", "status"), help="What to do")
     parser.add_argument(
-        "provider", nargs="?", default="", help="Provider from your configuration, or a vendor"
+        "provider",
+        nargs="?",
+        default="",
+        help="Provider from your configuration, or a vendor such as anthropic",
     )
     parser.add_argument(
         "--device", action="store_true", help="login: Sign in with a browser and a device code"
@@ -66,6 +69,11 @@ def _read_key(provider: str) -> str:
     return sys.stdin.readline()
 
 
+def name_source(source: str) -> str:
+    """Returns where a key comes from, in words: a variable, or one of the places where Planck keeps keys."""
+    return {"file": "your credential file", "sign-in": "your sign-in"}.get(source, source)
+
+
 def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         print_json({"providers": rows}, indent=None)
@@ -74,7 +82,7 @@ def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
         if not row["has_api_key"]:
             state = "needs no key"
         elif row["authenticated"]:
-            state = f"key from {row['source']}"
+            state = f"key from {name_source(row['source'])}"
         else:
             state = f"no key: set {' or '.join(row['variables'])}" if row["variables"] else "no key"
         print(make_plain(f"{row['provider']}  {row['type']}  {state}"))

@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("show", "explain", "set"),
-        help="Show values, explain where they come from, or set yours",
+        help="Show values, explain where they come from, or set one",
     )
     parser.add_argument("key", nargs="?", default="", help="Configuration key, for example permissions.mode")
     parser.add_argument("value", nargs="?", default=None, help="set: New value, plain text or JSON")
@@ -58,7 +58,8 @@ def _set(options: argparse.Namespace) -> int:
 
 def _lines(origin: headless.Origin) -> str:
     value = json.dumps(origin.value, ensure_ascii=False)
-    lines = [f"{origin.key} = {value}", f"    from {origin.source}: {origin.description}"]
+    source = "the built-in default" if origin.source == "built-in" else origin.source
+    lines = [f"{origin.key} = {value}", f"    from {source}: {origin.description}"]
     if origin.overruled:
         lines.append(f"    overrides {', '.join(reversed(origin.overruled))}")
     return "\n".join(lines)

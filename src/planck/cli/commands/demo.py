@@ -15,10 +15,10 @@ EXAMPLE = "planck demo --web"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--web", action="store_true", help="Play the demo slowly in the web page, until Ctrl+C"
+        "--web", action="store_true", help="Play the demo slowly on the web page; press Ctrl+C to stop"
     )
     parser.add_argument(
-        "--json", action="store_true", help="With --web: print the address as JSON, open no browser"
+        "--json", action="store_true", help="With --web: print the address as JSON and do not open a browser"
     )
 
 

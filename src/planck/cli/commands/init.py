@@ -28,12 +28,12 @@ def run(options: argparse.Namespace) -> int:
         print_json({"written": str(written) if written else None, "files": found})
         return 0
     if written:
-        print(make_plain(f"Wrote {written}. Edit it: add what an agent must know."))
+        print(make_plain(f"Wrote {written}. Edit it to add what agents must know."))
     elif (project.workspace / "AGENTS.md").exists():
-        print(make_plain(f"{project.workspace / 'AGENTS.md'} already exists and is unchanged."))
+        print(make_plain(f"{project.workspace / 'AGENTS.md'} already exists and was not changed."))
     for row in found:
         used = "used    " if row.taken else "not used"
         print(make_plain(f"{used}  {row.path}: {row.what}. {format_sentence(row.why)}"))
     if not found:
-        print("No files from other agents found.")
+        print("No files from other agents were found.")
     return 0

@@ -42,7 +42,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     removing.add_argument("name", metavar="NAME")
     testing = subcommand(
-        commands, "test", "Start one or all servers, list their tools, then stop", "planck mcp test time"
+        commands,
+        "test",
+        "Start one server or all of them, list their tools, and stop them",
+        "planck mcp test time",
     )
     testing.add_argument("name", nargs="?", default="", metavar="NAME")
     entering = subcommand(
@@ -58,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     serving = subcommand(
         commands,
         "serve",
-        "Serve the tools of a workspace to another agent",
+        "Serve a workspace's tools to another agent",
         "planck mcp serve -C ~/project --permission-mode workspace",
     )
     serving.add_argument("--permission-mode", choices=MODES, default=None, help=MODE)
@@ -73,7 +76,7 @@ def add_address(parser: argparse.ArgumentParser) -> None:
         "--http", type=port, metavar="PORT", help="Serve over HTTP on this machine (0: any free port)"
     )
     parser.add_argument(
-        "--token", default="", help="With --http: token (default: a new one, printed on stderr)"
+        "--token", default="", help="With --http: access token (default: a new one, printed on stderr)"
     )
 
 
@@ -192,7 +195,7 @@ def _login(planck: headless.Planck, name: str) -> int:
 def _logout(planck: headless.Planck, name: str) -> int:
     if not headless.find_tokens(planck.project, planck.peers.plan, name).forget():
         raise UsageError(
-            ErrorKind.NOT_FOUND, f'Not signed in to {name!r}. Run "planck mcp list" for the servers.'
+            ErrorKind.NOT_FOUND, f'Not signed in to {name!r}. Run "planck mcp list" to see the servers.'
         )
     print(f"Signed out of {name!r}.")
     return 0
@@ -220,8 +223,8 @@ def show_reports(reports: list[headless.PeerReport], as_json: bool) -> int:
             for compactor in report.compactors:
                 print(f"    compactor {make_plain(compactor)}")
             for tool in report.left_out:
-                text = f"{report.name}: tool {tool!r} is left out: another tool has the same name. Rename it."
-                complain(make_plain(text))
+                why = f"tool {tool!r} is left out, because another tool has the same name"
+                complain(make_plain(f"{report.name}: {why}. Rename {tool!r} in {report.name}."))
             if report.detail:
                 complain(make_plain(f"{report.name}: {report.detail}"))
     return 0 if all(report.state in ("connected", "disabled") for report in reports) else 1

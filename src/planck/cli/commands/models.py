@@ -40,17 +40,25 @@ async def _list(options: argparse.Namespace) -> int:
     if not rows:
         print(
             'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a local '
-            'server, or run "planck models list --all" for all vendors.'
+            'server, or run "planck models list --all" to see all vendors.'
         )
-    print(f"Limits and prices as of {date}. Your own `models` entries take precedence.", file=sys.stderr)
+    print(
+        f"Limits and prices as of {date}. The `models` entries in your configuration take precedence.",
+        file=sys.stderr,
+    )
     return 0
 
 
 def _line(row: headless.ModelRow) -> str:
-    price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per million tokens"
+    price = (
+        ""
+        if row.input_usd is None
+        else f"  ${row.input_usd:g} in, ${row.output_usd:g} out per million tokens"
+    )
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    return f"{mark} {fit_line(row.label, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
+    window = f"{row.context_window:,} tokens of context"
+    return f"{mark} {fit_line(row.label, 100)}  {window}{price}  {row.source}{key}"
 
 
 async def _test(options: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "planck nodes drain north",
     )
     forget = subcommand(
-        actions, "forget", "Release the sessions of a lost node at once", "planck nodes forget north"
+        actions, "forget", "Release a lost node's sessions immediately", "planck nodes forget north"
     )
     for action in (drain, forget):
         action.add_argument("name", type=given, help="Node name")
@@ -55,7 +55,7 @@ def _show(rows: list[dict[str, object]], as_json: bool) -> int:
         labels = row["labels"] if isinstance(row["labels"], list) else []
         parts = [
             f"{row['name']:<20}",
-            f"{len(sessions)} running",
+            f"{len(sessions)} session{'s' * (len(sessions) != 1)} running",
             f"last seen {row['seen']}",
             *map(str, labels),
         ]

@@ -72,7 +72,8 @@ def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
     tools = "all tools" if authority.tools is None else ", ".join(authority.tools) or "no tools"
     print(f"{found.decision}: {make_plain(found.why)}")
     print(make_plain(f"  agent    {found.agent}: {tools}"))
-    print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
+    source = "the built-in default" if found.mode_from == "built-in" else found.mode_from
+    print(make_plain(f"  mode     {found.mode} (from {source})"))
     if found.tried:
         print("  asks     only if the call fails in the read-only sandbox without network")
     if found.decision != "deny" and rights.mode == "full":
@@ -101,7 +102,7 @@ def _trust(planck: headless.Planck, yes: bool) -> int:
         if not sys.stdin.isatty():
             raise UsageError(
                 ErrorKind.INVALID_ARGS,
-                "There is no terminal to ask on. Review the list above, then add --yes.",
+                "Trust must be confirmed in a terminal. Without one, review the list above, then pass --yes.",
             )
         if ask("Trust this folder? Type yes: ").lower() != "yes":
             print("Not trusted.")

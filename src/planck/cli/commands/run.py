@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=None,
         metavar="FILE",
-        help="JSON Schema that the answer must match; one retry if it does not",
+        help="JSON Schema for the answer; an answer that does not match is retried once",
     )
     parser.add_argument(
         "-o", "--output", type=given, default=None, metavar="FILE", help="Also write the answer to a file"

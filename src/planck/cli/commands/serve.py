@@ -31,14 +31,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=4040, help="Port (default: 4040; 0: any free port)")
     parser.add_argument("--open", action="store_true", help="Open the page in a browser")
     parser.add_argument(
-        "--qr", action="store_true", help="Show a QR code that opens the page on a phone (needs --allow-host)"
+        "--qr",
+        action="store_true",
+        help="Show a QR code that opens the page on a phone (needs --allow-host and --behind-proxy)",
     )
     parser.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="Also accept this host name (repeatable)",
+        help="Also accept requests for this host name (repeatable)",
     )
     parser.add_argument(
         "--behind-proxy", action="store_true", help="Let a proxy in front of the server handle TLS"
@@ -54,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=_count,
         default=None,
         metavar="N",
-        help="Maximum number of sessions to run at a time (0: none)",
+        help="Maximum number of sessions to run at a time (0: run no sessions)",
     )
     parser.add_argument("--name", default="", help="Name of this node (default: the host name)")
     parser.add_argument(
@@ -181,7 +183,8 @@ def _open_browser(address: str, page: str) -> None:
 def _draw(phone: str) -> str:
     if not phone:
         return (
-            "planck: No QR code: a phone cannot reach this server. Use a host name that a TLS proxy serves: "
+            "planck: No QR code is shown, because a phone cannot reach this server. "
+            "Use a host name that a TLS proxy serves: "
             "--qr --allow-host planck.example.org --behind-proxy"
         )
     from planck.cli.qr import draw

@@ -39,7 +39,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: File format"
     )
     parser.add_argument(
-        "--redact", default="", metavar="L", help="export html: Hide any of outputs,args,diffs,paths"
+        "--redact",
+        default="",
+        metavar="L",
+        help="export html: Comma-separated parts to hide: outputs,args,diffs,paths",
     )
     parser.add_argument(
         "--max-mb",
@@ -62,7 +65,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cost", action="store_true", help="show: Usage and cost by agent and model")
     parser.add_argument("-y", "--yes", action="store_true", help="delete: Do not ask for confirmation")
-    parser.add_argument("--why-blocked", action="store_true", help="show: Who waits for whom, and since when")
+    parser.add_argument(
+        "--why-blocked", action="store_true", help="show: Explain who waits for whom, and since when"
+    )
     add_shared(parser, json=JSON)
 
 
@@ -112,7 +117,8 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
     found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
     sessions = found[: options.limit]
     if not sessions and not options.json:
-        print('No sessions here. Run "planck sessions list --all" for all workspaces.')
+        elsewhere = ' Run "planck sessions list --all" to include other workspaces.'
+        print("No sessions yet." if options.all else f"No sessions in this workspace.{elsewhere}")
     elif options.action == "list":
         _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
     else:
@@ -120,7 +126,8 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
         _print(_nested(children, ""), _branch(children, archive.now()), options.json)
     if len(found) > len(sessions):
         more = f"planck sessions {options.action}{' --all' * options.all} --limit {options.limit * 4}"
-        complain(f"Showing the newest {len(sessions)}. For more, run: {more}")
+        shown = f"{len(sessions)} session{'s' * (len(sessions) != 1)}"
+        complain(f"Showing the newest {shown}. For more, run: {more}")
 
 
 def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
@@ -166,7 +173,10 @@ def _tell(detail: headless.SessionDetail, transcript: headless.Transcript) -> It
     name = detail.info.name
     if transcript.earlier:
         whole = f"planck sessions export {name} --format md"
-        yield f"\n… {transcript.earlier} earlier entries. For all of them, run: {whole}"
+        hidden = (
+            "1 earlier entry is" if transcript.earlier == 1 else f"{transcript.earlier} earlier entries are"
+        )
+        yield f"\n… {hidden} not shown. For the full transcript, run: {whole}"
     speaker = ""
     for entry in transcript.entries:
         if entry.who != speaker:
@@ -235,6 +245,8 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         try:
             proof = planck.archive.verify_session(options.what)
         except headless.SessionError as missing:
+            if missing.err.kind is not ErrorKind.NOT_FOUND:
+                raise
             raise UsageError(
                 missing.err.kind,
                 f"No session or file found: {options.what!r}. "
@@ -254,7 +266,8 @@ async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
     if what != "-":
         if not Path(what).is_file():
             raise UsageError(
-                ErrorKind.NOT_FOUND, f"File not found: {what!r}. Pass an export, or - for standard input."
+                ErrorKind.NOT_FOUND,
+                f"File not found: {what!r}. Pass an exported log, or - for standard input.",
             )
         return await archive.import_session(Path(what))
     with tempfile.NamedTemporaryFile() as spooled:
@@ -273,15 +286,15 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
         if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(
                 ErrorKind.INVALID_ARGS,
-                "Deleting is permanent, and there is no terminal to ask on. "
-                f'To delete it, run "planck sessions delete {info.id} --yes".',
+                "Deleting is permanent and must be confirmed in a terminal. "
+                f'Without one, run "planck sessions delete {info.id} --yes".',
             )
         archive.check_free(info.id)
         from planck.cli.ask.typed_line import ask
 
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
         print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")
-        if ask("Delete it permanently? [y/N] ").lower() not in ("y", "yes"):
+        if ask("Delete this session permanently? [y/N] ").lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 0
     _done("Deleted", archive.delete(info.id), options.json)
@@ -299,5 +312,6 @@ def _search(archive: headless.Archive, options: argparse.Namespace) -> int:
         who = fit_line(hit.agent or hit.type, 20)
         print(f"{make_plain(hit.session_name)} #{hit.seq} {who}: {fit_line(hit.excerpt, 300)}")
     if not found:
-        complain(f"No matches for {fit_line(options.what, 60)!r}.")
+        elsewhere = "" if options.all else " Pass --all to search all workspaces."
+        complain(f"No matches for {fit_line(options.what, 60)!r}.{elsewhere}")
     return 0 if found else 1

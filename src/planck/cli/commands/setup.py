@@ -7,6 +7,7 @@ import sys
 from getpass import getpass
 
 from planck import headless
+from planck.cli.commands.auth import name_source
 from planck.cli.errors import UsageError
 from planck.cli.streams import format_error
 from planck.records.outcome import ErrorKind
@@ -44,7 +45,7 @@ async def set_up() -> int:
         )
     async with headless.Setup() as setup:
         setup.check_home()
-        for _ in range(_TRIES):
+        for left in reversed(range(_TRIES)):
             candidate = await _ask(setup)
             if candidate is None:
                 break
@@ -56,8 +57,10 @@ async def set_up() -> int:
                 print(f'{make_plain(tested.model)} works. Try it: planck run "what is in this folder?"')
                 return 0
             error = tested.error
-            print(f"{format_error(error['kind'], error['message'])}\nNothing was saved. Try again:\n")
-    print('Nothing was saved. Run "planck demo" to see a team at work without a model.')
+            print(format_error(error["kind"], error["message"]))
+            if left:
+                print("Nothing was saved. Try again:\n")
+    print('Nothing was saved. Run "planck demo" to see a team at work with an offline model.')
     return 1
 
 
@@ -83,7 +86,7 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
     if not key and not known:
         return None
     if known:
-        print(f"Using the key from {known}.")
+        print(f"Using the key from {name_source(known)}.")
     default = setup.default_model(provider)
     return headless.Candidate(provider, _read(f"Model [{default}]: ") or default, key=key)
 
@@ -112,7 +115,7 @@ def _choose(question: str, choices: list[str]) -> int | None:
     for number, choice in enumerate(choices, 1):
         print(f"  {number}  {make_plain(choice)}")
     for _ in range(_TRIES):
-        answer = _read(f"1-{len(choices)} (empty to quit): ")
+        answer = _read(f"Choose 1-{len(choices)} (empty to quit): ")
         if not answer:
             return None
         if answer.isdigit() and 1 <= int(answer) <= len(choices):

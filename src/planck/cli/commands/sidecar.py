@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     status = subcommand(
         commands,
         "status",
-        "Build and start the sidecars in this folder, list their tools, then stop",
+        "Build and start the sidecars in this folder, list their tools, and stop them",
         "planck sidecar status --trust",
     )
     add_shared(status, trust=TRUST, json=JSON)
@@ -101,8 +101,11 @@ def _status(options: argparse.Namespace) -> int:
     if not reports and not options.json:
         state = planck.trust.state
         if state.content.runs and not state.trusted:
-            text = "No sidecar was started: this folder is not trusted. Pass --trust to start it."
-            raise UsageError(ErrorKind.PERMISSION_DENIED, text)
-        print("No sidecar. Create one with: planck sidecar new")
+            raise UsageError(
+                ErrorKind.PERMISSION_DENIED,
+                "No sidecar was started, because this folder is not trusted. "
+                "Pass --trust to trust it for this run.",
+            )
+        print("No sidecars. Create one with: planck sidecar new")
         return 0
     return show_reports(reports, options.json)

@@ -17,13 +17,13 @@ _ROLES = ("view", "submit", "approve", "admin")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="init|check|stop|token")
-    init = subcommand(actions, "init", "Create or upgrade the tables of a database", "planck store init")
+    init = subcommand(actions, "init", "Create or upgrade the database tables", "planck store init")
     check = subcommand(
         actions, "check", "Check that the database is reachable and set up", "planck store check --json"
     )
     stop = subcommand(actions, "stop", "Stop the development database (--store dev)", "planck store stop")
     token = subcommand(
-        actions, "token", "Manage access tokens for the servers of a pool", "planck store token add ci"
+        actions, "token", "Manage access tokens for a pool's servers", "planck store token add ci"
     )
     token.add_argument("what", choices=("add", "list", "revoke"), help="What to do")
     token.add_argument("who", nargs="?", default="", help="Owner of the token")
@@ -52,10 +52,17 @@ async def _ask(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
     async with desk:
         if options.action == "init":
             version = await desk.init()
-            return _say(options, {"version": version}, f"Tables are ready (version {version}).")
+            return _say(options, {"version": version}, f"The tables are ready (schema version {version}).")
         if options.action == "check":
             found = await desk.check()
-            return _say(options, found, ", ".join(f"{name} {value}" for name, value in found.items()))
+            server = f"PostgreSQL {found['postgresql']}, schema version {found['version']}"
+            needed = f"This version of Planck needs schema version {found['known']}."
+            return _say(
+                options,
+                found,
+                f"{server}: ready.",
+                f'{server}: not ready. {needed} Run "planck store init".',
+            )
         return await _tokens(desk, options)
 
 
@@ -69,7 +76,7 @@ async def _tokens(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
         return 0
     if not options.who:
         raise UsageError(
-            ErrorKind.INVALID_ARGS, 'Missing owner. Example: "planck store token add NAME --role submit".'
+            ErrorKind.INVALID_ARGS, f'Missing owner. Example: "planck store token {options.what} ci".'
         )
     if options.what == "add":
         token = await desk.add_token(options.who, options.role)

@@ -65,9 +65,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="If the node is lost: continue the session on another node, or leave the session interrupted",
     )
     parser.add_argument(
-        "--key", default="", help="Idempotency key: submitting again with the same key creates no new session"
+        "--key",
+        default="",
+        help="Idempotency key: submitting again with the same key does not create a new session",
     )
-    add_server(parser, json="Print the id and the name as JSON")
+    add_server(parser, json="Print the session's id and name as JSON")
 
 
 async def run(options: argparse.Namespace) -> int:

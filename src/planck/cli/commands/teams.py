@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check", "new"), help="What to do")
     parser.add_argument("team", nargs="?", default="", help="Team alias or path")
     parser.add_argument(
-        "-m", "--model", default="", help="new: Model for its members (default: your default model)"
+        "-m", "--model", default="", help="new: Model for the team's members (default: your default model)"
     )
     add_shared(parser, trust=TRUST, json=JSON)
 

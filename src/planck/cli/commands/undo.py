@@ -47,7 +47,8 @@ async def run(options: argparse.Namespace) -> int:
             if not any(not step.conflict for step in plan.steps):
                 report_error(
                     ErrorKind.EDIT_CONFLICT,
-                    "Nothing was undone: every change conflicts. Resolve the conflicts shown above.",
+                    "Nothing was undone, because every change has a conflict. "
+                    "Resolve the conflicts shown above.",
                 )
                 return headless.Exit.FAILURE
             if (

@@ -23,7 +23,7 @@ EXAMPLE = "planck watch calm-fox"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", type=given, metavar="ID", help="Session id or name")
     parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="Show only events after this one")
-    add_server(parser, json="Print one JSON event per line, the result last")
+    add_server(parser, json="Print one JSON event per line, then the result")
 
 
 async def run(options: argparse.Namespace) -> int:

@@ -151,6 +151,6 @@ class Menu:
             )
         if len(self.choices) > _SHOWN:
             count = len(self.choices)
-            words = f"first {count} shown" if count >= _MAX_CHOICES else f"{count} in total"
+            words = f"first {count} matches" if count >= _MAX_CHOICES else f"{count} matches"
             lines[-1] += ((f"  {words}", "dim"),)
         return lines

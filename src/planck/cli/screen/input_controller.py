@@ -107,7 +107,8 @@ class InputController:
         self.input.insert(paste.text)
         if paste.cut:
             self._screen.print(
-                "The pasted text is too long: its end was cut. Put it in a file and attach that with @FILE."
+                "The pasted text is too long, so its end was cut off. "
+                "Put the text in a file and attach it with @FILE."
             )
         if self._guard:
             self._screen.hint("Pasted text does not count as an answer: press a key")

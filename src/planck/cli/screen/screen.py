@@ -412,7 +412,7 @@ class Screen:
         finally:
             self._console.take_back()
         if text is None:
-            self.hint("Set $VISUAL or $EDITOR to an installed program")
+            self.hint("No editor found: set $VISUAL or $EDITOR to an installed program")
         else:
             self.edit(text)
 

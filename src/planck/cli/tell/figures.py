@@ -37,6 +37,11 @@ def format_time(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+def say_status(status: str) -> str:
+    """Returns how a turn ended in words: `timed_out` is "timed out", `capped` is "limit reached"."""
+    return "limit reached" if status == TurnStatus.CAPPED else status.replace("_", " ")
+
+
 def summarise(result: RunResult, status: str = "") -> str:
     """How it ended, where a status is given, then steps, tokens, cost and time, on one line."""
     usage, took = result.usage, format_time(result.duration_ms / 1000)
@@ -44,7 +49,7 @@ def summarise(result: RunResult, status: str = "") -> str:
     spent = (
         f"{format_count(read)} in, {format_count(usage.output_tokens)} out · {format_money(result.cost_usd)}"
     )
-    how = (status or result.status).replace("_", " ").capitalize()
+    how = say_status(status or result.status).capitalize()
     if not result.steps and (status or result.status) != TurnStatus.COMPLETED:
         # A response that was cut off may have cost something.
         spent = f"{spent} · " if read or usage.output_tokens else ""

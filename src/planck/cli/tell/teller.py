@@ -9,6 +9,7 @@ import msgspec
 from planck.cli.streams import format_error
 from planck.cli.tell.block_splitter import BlockSplitter
 from planck.cli.tell.blocks import Answer, Block, Said, Told, describe_call, draw_call, draw_said
+from planck.cli.tell.figures import say_status
 from planck.cli.tell.styled import Span, make_line
 from planck.cli.tell.team_rows import PALETTE
 from planck.headless import SessionEvent
@@ -148,7 +149,7 @@ class Teller:
 
     def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         blocks: list[Block] = []
-        status = str(data["status"]).replace("_", " ")
+        status = say_status(str(data["status"]))
         if event.agent_id == self._orchestrator:
             blocks, self._stopped, self._cut_off = self.rest(), status == "interrupted", False
             ends, self._ends_once = self._ends or self._ends_once, False
@@ -288,10 +289,11 @@ class Teller:
             return []
         from planck.records.approval import advise  # few calls are denied
 
-        advice = advise(data.get("by", ""))
-        more = f". {advice}" if advice and advice not in self._advised else ""
+        denied, advice = f"{data['tool']} denied{_say_why(data)}", advise(data.get("by", ""))
+        if advice and advice not in self._advised:
+            denied = f"{denied.rstrip('.')}. {advice}"
         self._advised.add(advice)
-        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(data)}{more}", "yellow")]
+        return [self._note(event.agent_id, denied, "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
@@ -310,7 +312,7 @@ class Teller:
         unit = max(limit, key=lambda one: spent.get(one, 0) / (limit[one] or 1))
         stops = data.get("stops_in_s")
         when = f"; at this rate it stops {say_when(stops)}" if stops else ""
-        used = f"! budget: {who} has used 80 % of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
+        used = f"! budget: {who} has used 80% of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
         return [self._note(None, used + when, "yellow")]
 
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:

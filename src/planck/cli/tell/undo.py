@@ -19,10 +19,10 @@ def list_obstacles(plan: "UndoPlan") -> list[str]:
     lines = []
     for step in plan.steps:
         if step.conflict:
-            lines.append(f"{name_path(step.path)} stays unchanged: {step.conflict}  (written by {step.by})")
+            lines.append(f"{name_path(step.path)} (written by {step.by}) stays unchanged: {step.conflict}")
         elif step.now == step.then:
-            lines.append(f"{name_path(step.path)} already has its earlier content  (written by {step.by})")
-    return [*lines, *(f"cannot be undone: {command}" for command in plan.commands)]
+            lines.append(f"{name_path(step.path)} (written by {step.by}) already has its earlier content")
+    return [*lines, *(f"this command cannot be undone: {command}" for command in plan.commands)]
 
 
 def report(plan: "UndoPlan", back: str) -> str:

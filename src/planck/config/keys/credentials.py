@@ -121,8 +121,10 @@ class CredentialFile:
             with Root(self.path.parent, protected=False).writing(FILE) as slot:
                 slot.read(_MAX_BYTES)
                 slot.replace(content, 0o600)
-        except (WorkspaceError, OSError) as problem:
-            raise self._unwritable(str(problem)) from None
+        except WorkspaceError as refusal:
+            raise self._unwritable(refusal.err.message.rstrip(".")) from None
+        except OSError as problem:
+            raise self._unwritable(problem.strerror or str(problem)) from None
 
     @contextmanager
     def _hold_lock(self) -> Iterator[None]:

@@ -264,8 +264,8 @@ def _spoken(event: str, said: str) -> HookReply:
                 *(answer.get("reason"), more.get("permissionDecisionReason")),
                 *(inner.get("message"), answer.get("stopReason")),
             )
-            return HookReply(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
-        reason = truncate(str(more.get("permissionDecisionReason") or "it gave no reason"))
+            return HookReply(True, truncate(next((str(r) for r in reasons if r), "the hook gave no reason")))
+        reason = truncate(str(more.get("permissionDecisionReason") or "the hook gave no reason"))
         updated = more.get("updatedInput")
         return HookReply(
             context=str(more.get("additionalContext") or ""),

@@ -59,7 +59,8 @@ def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
             problems.append(f"hooks: {event} is not supported, so its hooks do not run")
             continue
         if event not in EVENTS:
-            problems.append(f"hooks: unknown event {event!r}{did_you_mean(event, EVENTS)}")
+            hint = did_you_mean(event, EVENTS) or f". Use one of {', '.join(EVENTS)}."
+            problems.append(f"hooks: unknown event {event!r}{hint}")
             continue
         for entry in entries if isinstance(entries, list) else [entries]:
             try:
@@ -154,7 +155,7 @@ def _read_timeout(command: str, written: Any, problems: list[str]) -> float:
         return float(written)
     taken = _MAX_TIMEOUT if isinstance(written, int | float) and written > 0 else _TIMEOUT
     wanted = f"`timeout` must be a number of seconds above 0 and at most {_MAX_TIMEOUT:g}"
-    problems.append(f"hooks: {command!r}: {wanted}; using {taken:g}")
+    problems.append(f"hooks: {command!r}: {wanted}; using {taken:g} s")
     return taken
 
 

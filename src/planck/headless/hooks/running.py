@@ -70,7 +70,7 @@ class HookRunner:
             said = answer[:_MAX_OUTPUT].decode("utf-8", "replace").strip()
         if done.exit_code == BLOCK:
             reason = truncate(done.output.strip() or said)
-            return True, reason or f"{hook.command!r} blocked it and gave no reason"
+            return True, reason or f"{hook.command!r} exited with code {BLOCK} and gave no reason"
         if done.exit_code != 0:
             late = f"took longer than {hook.timeout:g} s"
             how = late if done.timed_out else f"exited with code {done.exit_code}"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from planck.config.load import ConfigError
 from planck.config.models import provider_entry
@@ -30,12 +29,13 @@ async def make_lead(
     """Returns an orchestrator that a file describes; a model that the user chose counts before the file's."""
     kinds = find_kinds(runtime, model, tools)
     if name not in kinds:
-        for problem in runtime.project.resources.agents().problems:
-            if Path(problem.partition(": ")[0]).stem == name:
-                raise ConfigError(ErrorKind.INVALID_ARGS, f"Agent {name!r} cannot be used: {problem}.")
+        for file, why in runtime.project.resources.agents().problems.items():
+            if file.stem == name:
+                raise ConfigError(ErrorKind.INVALID_ARGS, f"Agent {name!r} cannot be used: {file}: {why}.")
         hint = did_you_mean(name, kinds) or (f". Available: {', '.join(kinds)}." if kinds else ".")
         raise ConfigError(
-            ErrorKind.NOT_FOUND, f"Agent not found: {name!r}{hint} Define it in .planck/agents/{name}.md."
+            ErrorKind.NOT_FOUND,
+            f"Agent not found: {name!r}{hint} To define {name!r}, create .planck/agents/{name}.md.",
         )
     kind = kinds[name]
     if kind.acp:

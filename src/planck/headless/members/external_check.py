@@ -68,7 +68,7 @@ def place_member(
     if found and (foreign.network or foreign.env):
         raise ExternalError(
             ErrorKind.PERMISSION_DENIED,
-            f"An agent could replace {found!r} and would then have its network access and its variables. "
+            f"an agent could replace {found!r} and then use the program's network access and variables. "
             "Keep the program outside the workspace or below .planck, "
             'or remove its `env` and set `"network": false`.',
         )
@@ -80,7 +80,10 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
     full = project.config.permissions.mode is Mode.FULL
     found = sandbox.find()
     if not full and (found.sandbox is None or not found.sandbox.writes):
-        return 'not tried: no sandbox works here, and it would run without one. Run "planck doctor".'
+        return (
+            "not tested: it would run without a sandbox, because none works here. "
+            'Run "planck doctor" to see why.'
+        )
     with TemporaryDirectory(prefix="planck-member-", ignore_cleanup_errors=True) as folder:
         home = os.path.realpath(folder)
         environment = make_environment(foreign, project.environ, confined=not full)

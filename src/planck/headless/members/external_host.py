@@ -56,7 +56,7 @@ class ExternalHost(ExternalRights):
     def refuse(self) -> Err | None:
         source = self._acp.source
         if source and (doubt := self._project.doubt(source)):
-            text = f"The program for {self._spec.name!r} is set in {source}, but {doubt}"
+            text = f"its program is set in {source}, but {doubt}"
             return Err(ErrorKind.PERMISSION_DENIED, text)
         limited = self._purse.accounts.limited and _BOUND.intersection(self._purse.paying.all_left)
         if limited:
@@ -166,6 +166,6 @@ def _import_service() -> None:
             raise
         raise ExternalError(
             ErrorKind.PEER_FAILED,
-            f"Members that are external programs need the extra `mcp` ({problem}). "
+            f"members that are external programs need the extra `mcp` ({problem}). "
             "Run \"pip install 'planck-agents[mcp]'\".",
         ) from problem

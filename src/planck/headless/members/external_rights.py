@@ -129,7 +129,11 @@ class ExternalRights:
         if verdict.decision is Decision.ALLOW and (mode is not Mode.ASK or verdict.by_rule):
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            raise ExternalError(ErrorKind.PERMISSION_DENIED, f"it is not allowed to start: {verdict.why}")
+            raise ExternalError(
+                ErrorKind.PERMISSION_DENIED,
+                f"it is not allowed to start: {verdict.why.rstrip('.')}. "
+                "Change the permissions, or remove this member from the team.",
+            )
         confined = verdict.decision is Decision.ALLOW
         if confined:
             why = "mode 'ask': this is an external program; once started, it can change the workspace"
@@ -187,7 +191,7 @@ class Previews:
 
 
 def _run_elsewhere(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-    raise AssertionError("a call of another program runs in that program")
+    raise AssertionError("an external program runs its own calls")
 
 
 _START = Tool(

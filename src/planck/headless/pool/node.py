@@ -125,7 +125,7 @@ class Node:
                     ErrorKind.NOT_UNIQUE,
                     f"Another process now runs as node {self.me.name!r}, or this node was removed with "
                     f'"planck nodes forget {self.me.name}". '
-                    'Give it its own name: "planck serve --store URL --name NAME".',
+                    'Start this node under another name: "planck serve --store URL --name NAME".',
                 )
             await asyncio.sleep(max(0.0, sent + self._terms.beat_s - self._clock.monotonic()))
 

@@ -15,12 +15,12 @@ class Outage:
     def note(self, problem: BaseException) -> None:
         if not self._failures:
             why = say_exception(problem).rstrip(".")
-            self._log.warning("%s: %s. Retrying until it works.", self._what, why)
+            self._log.warning("%s: %s. Retrying.", self._what, why)
         self._failures += 1
 
     def end(self) -> None:
         """It works; says so where it did not."""
         if self._failures:
             tries = "attempt" if self._failures == 1 else "attempts"
-            self._log.warning("%s: resolved after %d failed %s.", self._what, self._failures, tries)
+            self._log.warning('Recovered from "%s" after %d failed %s.', self._what, self._failures, tries)
         self._failures = 0

@@ -107,7 +107,7 @@ class Places:
         for folder in list_link_folders(entry.said):
             if any(map(self._is_worked_in, (folder, *map(str, Path(folder).parents)))):
                 log.warning(
-                    "node: %r has no effect: it leads through a link in %s, where agents may change it. "
+                    "node: %r has no effect, because its path contains a link in %s that agents can change. "
                     "Name the target folder without that link.",
                     *(entry.said, folder),
                 )
@@ -172,7 +172,8 @@ class Places:
         record = await clone.prepare(ref, look if trusted else None)
         if trusted and trust.examine().notice:
             log.warning(
-                "Session %s: the files of %s cannot run anything: they are not from a trusted ref (%s). "
+                "Session %s: the tools, hooks and servers in %s do not run, because its files are not from a "
+                "trusted ref (trusted: %s). "
                 "Add REPOSITORY#BRANCH to `node.trust`, "
                 'or review the files and run "planck permissions trust -C %s".',
                 *(session, source.shown, ", ".join(trusted), clone.folder),
@@ -227,8 +228,8 @@ class Places:
         if any(is_inside(os.path.realpath(home), (path,)) for home in homes):
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"{path!r} contains the settings of this node's user. Submit another folder, or name this "
-                "one without `*` in `node.accept` of the node's configuration.",
+                f"{path!r} contains the settings of this node's user. Submit another folder, or add this "
+                "one, without `*`, to `node.accept` in the node's configuration.",
             )
 
     def _check_accepted(self, source: Source, *, shared: bool = False) -> None:
@@ -237,7 +238,8 @@ class Places:
         if not any(entry.names(source) for entry in entries):
             raise PoolError(
                 ErrorKind.PERMISSION_DENIED,
-                f"This node does not work on {source.shown!r}. Add it to `node.accept` in its configuration.",
+                f"This node does not work on {source.shown!r}. "
+                "Add it to `node.accept` in the node's configuration.",
             )
 
     def _list_trusted(self, source: Source) -> list[str]:

@@ -204,15 +204,15 @@ class Pool:
                     ErrorKind.OVERLOADED, f"{found.name} is being opened here. Try again in a moment."
                 )
             if found.owner is None:
+                needed = ", ".join(found.needs) or "a newer version of Planck"
                 raise PoolError(
                     ErrorKind.NOT_FOUND,
-                    f"{found.name} needs a node with {', '.join(found.needs) or 'a newer version'}, which "
-                    f"{self.me.name} does not have. "
+                    f"{found.name} needs a node with {needed}, which {self.me.name} does not have. "
                     'Start such a node: "planck serve --store URL --name NAME --label LABEL".',
                 )
             raise PoolError(
                 ErrorKind.WRITER_CONFLICT,
-                f"Node {found.owner} is working on {found.name}. Send the request to its server.",
+                f"Node {found.owner} is working on {found.name}. Send the request to that node.",
                 {"node": found.owner},
             )
         return rows[0]
@@ -310,7 +310,7 @@ class Pool:
                 ErrorEvent(
                     kind=ErrorKind.TARGET_GONE,
                     message=f"{LOSSES} nodes were lost while they ran this session, and none finished a "
-                    "turn. The session is not retried. Check the logs of the nodes, then "
+                    "turn. The session will not be retried. Check the nodes' logs, then "
                     "submit the task again.",
                     details={"attempts": row.attempts - 1},
                 )
@@ -338,7 +338,7 @@ class Pool:
     async def give_back(self, row: SessionRow, err: Err) -> None:
         """Leaves a session that can't be opened here to others; after some attempts it has failed."""
         lost = row.attempts >= LOSSES
-        await self.roster.release(row.id, row.epoch, "failed" if lost else "queued", problem=str(err))
+        await self.roster.release(row.id, row.epoch, "failed" if lost else "queued", problem=err.full_message)
 
     async def put_on_record(self, session: OpenSession) -> None:
         """Sends what lies in its clone home, and says in its log what came of it."""
@@ -417,7 +417,11 @@ def _describe_takeover(session: OpenSession, place: Workplace) -> str:
                 open_calls = ids
     lines = ["The machine that was working on this was lost. You are now on another machine."]
     if place.clone:
-        at = f"as last saved, in commit {place.record[:12]}" if place.record else "in their original state"
+        at = (
+            f"in the last saved state (commit {place.record[:12]})"
+            if place.record
+            else "in their original state"
+        )
         lines.append(f"The files are {at}. Later changes are lost.")
     if open_calls:
         named = ", ".join(f"{calls.get(id, 'a call')} ({id})" for id in open_calls)

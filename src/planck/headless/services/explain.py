@@ -121,7 +121,7 @@ def _read_arguments(tool: str, what: str, first: str) -> dict[str, Any]:
     except ValueError as problem:
         raise ExplainError(
             ErrorKind.INVALID_ARGS,
-            f"The arguments of {tool!r} are not valid JSON: {problem}. Write them in single quotes: "
+            f"The arguments for {tool!r} are not valid JSON: {problem}. Write them in single quotes: "
             f"""'{{"{first or "name"}": "value"}}'.""",
         ) from None
     return args if isinstance(args, dict) else {}

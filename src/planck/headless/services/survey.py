@@ -63,9 +63,9 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
         if count:
             text = "Available to --agent NAME, spawn_agent and team members."
             yield FoundFile(f"{folder}/agents", _count(count, "agent"), True, text)
-        for problem in (one for one in agents.problems if one.startswith(str(work / folder))):
-            path, _, why = problem.partition(": ")
-            yield FoundFile(str(Path(path).relative_to(work)), "agent", False, why)
+        for file, why in agents.problems.items():
+            if file.is_relative_to(work / folder):
+                yield FoundFile(str(file.relative_to(work)), "agent", False, why)
         count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
         if count:
             text = (
@@ -100,7 +100,7 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
         known, problems = reading.parse(raw["hooks"])
         count = sum(map(len, known.values()))
         why = "Copy them unchanged to `hooks` in .planck/config.json, then trust the folder."
-        yield FoundFile(name, _count(count, "hook"), False, " ".join([why, *problems]))
+        yield FoundFile(name, _count(count, "hook"), False, " ".join([why, *map(_end_sentence, problems)]))
     if "permissions" in raw:
         why = "The rule format differs. Use `permissions` in the configuration, or --allowed-tools."
         yield FoundFile(name, "permissions", False, why)
@@ -153,6 +153,10 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
                 False,
                 "Settings for another program. Load its servers with --mcp-config FILE.",
             )
+
+
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _count(number: int, noun: str) -> str:

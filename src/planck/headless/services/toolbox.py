@@ -129,9 +129,7 @@ class ToolBox:
         for peer, tool in [(owner, tool) for owner in peers.open for tool in owner.tools.values()]:
             if tool.name in taken:
                 owner = f"{peer.component} {peer.name!r}"
-                text = (
-                    f"Tool {tool.name!r} from {owner} is left out: another tool has the same name. Rename it."
-                )
+                text = f"tool {tool.name!r} from {owner}: another tool has the same name. Rename it."
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)

@@ -112,7 +112,7 @@ def _listen(window: int) -> "Loop | None":
 
 def _tell_loop(repeated: str) -> str:
     said = " ".join(repeated.split())[:60]
-    return f"the model keeps repeating {said!r}; its answer was cut off there"
+    return f"the model kept repeating {said!r}, so its answer was cut off"
 
 
 class _Pulse:

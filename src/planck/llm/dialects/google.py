@@ -277,7 +277,8 @@ class _Answer(Answer):
         if call.will_continue:
             raise ProviderError(
                 ErrorKind.PROVIDER_HTTP_ERROR,
-                f"Google sent the call to {call.name!r} in pieces, which is unsupported. Use another model.",
+                f"Google sent the call to tool {call.name!r} in pieces, which Planck does not support. "
+                "Use another model.",
             )
         self._flush()
         self.begin_call()

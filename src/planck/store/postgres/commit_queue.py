@@ -189,7 +189,7 @@ class CommitQueue:
                 found = await self.database.ask(_APPEND, *_arrange(batch), timeout=patience)
                 done = {row["id"] for row in found}
             except Lost as lost:
-                log.warning("Lost the connection to the database at %s: %s", self.place, lost)
+                log.warning("Lost the connection to the database at %s: %s. Reconnecting.", self.place, lost)
                 unsure = True
                 await self._reconnect()
             except StoreError as failure:  # no connection
@@ -250,7 +250,7 @@ class CommitQueue:
             except (Lost, StoreError):
                 await self._reconnect()
             except Exception as e:  # the server's own: it has no memory, or too little time for us
-                log.warning("Cannot query the database at %s; retrying: %s", self.place, name_exception(e))
+                log.warning("Cannot query the database at %s: %s. Retrying.", self.place, name_exception(e))
                 await asyncio.sleep(pauses.next())
                 if self._closed:
                     self._fence_closed()

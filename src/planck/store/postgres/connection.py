@@ -189,7 +189,7 @@ def _describe_unreachable(place: str, e: Exception) -> StoreError:
     return StoreError(
         ErrorKind.NETWORK,
         f"Cannot reach the database at {place}: {say_exception(e)}. "
-        'Check that it is running and that the address is right: "planck store check".',
+        'Check that it is running and that the address is right, then run "planck store check".',
     )
 
 
@@ -208,11 +208,11 @@ def as_store_error(place: str, e: Exception) -> Exception:
         kind, advice = ErrorKind.NOT_FOUND, "Create the database first with createdb."
     elif state == "53300":
         kind = ErrorKind.NETWORK
-        advice = "Raise max_connections on the server: each node needs five. Planck keeps trying."
+        advice = "Raise max_connections on the server: each node needs five connections. Planck keeps trying."
     elif state[:2] == "53":
         kind, advice = (
             ErrorKind.LOG_WRITE_FAILED,
-            "Free some space on the server. No acknowledged event is lost.",
+            "Free some disk space or memory on the server. No acknowledged event is lost.",
         )
     elif state == "42501":
         kind = ErrorKind.PERMISSION_DENIED
@@ -220,7 +220,7 @@ def as_store_error(place: str, e: Exception) -> Exception:
     elif state[:2] in ("57", "08"):
         kind, advice = ErrorKind.NETWORK, "It is starting, stopping or unreachable. Try again."
     else:
-        kind, advice = ErrorKind.LOG_WRITE_FAILED, "See the log of the PostgreSQL server."
+        kind, advice = ErrorKind.LOG_WRITE_FAILED, "Check the PostgreSQL server log."
     return StoreError(kind, f"The database at {place} reports: {e}. {advice}", {"sqlstate": state})
 
 

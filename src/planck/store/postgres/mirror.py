@@ -21,7 +21,7 @@ from planck.store.sqlite.directory import make_private, move_log, remove_log
 from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.sqlite.store import SqliteStore
-from planck.store.store import StoreError, find_last
+from planck.store.store import StoreError, find_last, report_damage
 from planck.store.threads import run_blocking
 
 log = logging.getLogger(__name__)
@@ -191,12 +191,7 @@ async def pull(database: Database, file: SqliteStore, id: str, head: int, hash: 
         try:
             _check(rows, file.head, file.head_hash)
         except BrokenChain as e:
-            raise StoreError(
-                ErrorKind.CORRUPT_LOG_LINE,
-                f"Event {e.seq} of session {id!r} in the database is damaged: {e.why}. The {e.seq - 1} "
-                f"events before it are intact. Fork the session at event {e.seq - 1} to continue.",
-                {"seq": e.seq, "sound": e.seq - 1},
-            ) from e
+            raise report_damage(e.seq, f"session {id!r} in the database", e.why) from e
         await run_blocking(file.take_rows, rows, {})
     if file.head == head and file.head_hash != hash:
         raise StoreError(
@@ -300,6 +295,6 @@ def describe_loss(id: str, had: int, has: int) -> Err:
         ErrorKind.CORRUPT_LOG_LINE,
         f"Session {id!r} had {had} events here, but the database now has {has} that do not continue them: "
         "a standby that was behind was promoted, or an old backup was restored. The events in the database "
-        "are intact, so you can continue the session. This machine keeps its own events next to its copy.",
+        "are intact, so you can continue the session. This machine keeps its own events in a separate file.",
         {"sound": has, "lost": max(0, had - has)},
     )

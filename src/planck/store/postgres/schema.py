@@ -105,8 +105,8 @@ async def prepare(connection: "asyncpg.Connection | Any", place: str) -> int:
     if found > KNOWN:
         raise StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"The database at {place} was made by a newer version of Planck (schema {found}, this version "
-            f"knows {KNOWN}). Upgrade Planck on this machine.",
+            f"The database at {place} was made by a newer version of Planck (schema {found}; this version "
+            f"supports schema {KNOWN}). Upgrade Planck on this machine.",
             {"schema": found, "known": KNOWN},
         )
     return found

@@ -70,8 +70,9 @@ def load_meta(connection: sqlite3.Connection) -> dict[str, str]:
 def describe_newer(path: Path, found: int) -> Err:
     return Err(
         ErrorKind.LOG_WRITE_FAILED,
-        f"{path.name!r} was written by a newer version of Planck (schema {found}, this version knows "
-        f"{len(MIGRATIONS)}) and is open for reading only. Upgrade Planck to continue the session.",
+        f"{path.name!r} was written by a newer version of Planck (schema {found}; this version "
+        f"supports schema {len(MIGRATIONS)}) and is open for reading only. "
+        "Upgrade Planck to continue the session.",
         {"schema": found, "known": len(MIGRATIONS)},
     )
 

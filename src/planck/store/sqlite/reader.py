@@ -17,7 +17,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, BrokenChain, Row, link, parse_blob_name, verified
 from planck.store.sqlite.database import Disk, as_store_error, check_exists, connect, load_meta
 from planck.store.sqlite.witness import Witnessed, read_witness
-from planck.store.store import StoreError, find_last
+from planck.store.store import StoreError, find_last, report_damage
 
 PAGE = 512
 """Events read at a time: no statement stays open across an await, nor the whole log in memory."""
@@ -217,11 +217,6 @@ class SqliteReader:
 
     def _note_damage(self, seq: int, why: str) -> StoreError:
         """Remembers the damage and returns the error that reports it."""
-        error = StoreError(
-            ErrorKind.CORRUPT_LOG_LINE,
-            f"Event {seq} of {self.path.name!r} is damaged: {why}. The {seq - 1} events before it "
-            f"are intact. Fork the session at event {seq - 1} to continue.",
-            {"seq": seq, "sound": seq - 1},
-        )
+        error = report_damage(seq, repr(self.path.name), why)
         self.damage = error.err
         return error

@@ -157,7 +157,7 @@ class SqliteStore(SqliteReader):
             self._doubtful = True
             raise StoreError(
                 ErrorKind.LOG_WRITE_FAILED,
-                f"The disk did not confirm {self.path.name!r}: {e}. Check the disk.",
+                f"The disk did not confirm the write to {self.path.name!r}: {e}. Check the disk.",
             ) from e
 
     def adopt(self, events: Iterable[bytes]) -> None:

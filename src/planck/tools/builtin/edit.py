@@ -143,10 +143,11 @@ def _not_unique(content: bytes, wanted: bytes, count: int, path: str) -> ToolErr
         lines += [line] if line not in lines else []
         start = at + len(wanted)
     named = ", ".join(map(str, lines)) + (", …" if len(lines) == _MAX_LINES_NAMED else "")
+    where = f"at lines {named}" if len(lines) > 1 else f"all at line {named}"
     return ToolError(
         ErrorKind.NOT_UNIQUE,
-        f"old_string occurs {count} times in {path}, at lines {named}; "
-        "add the lines before or after it, or pass replace_all",
+        f"old_string occurs {count} times in {path}, {where}; "
+        "add more of the surrounding text to it, or pass replace_all",
         {"count": count, "lines": lines},
     )
 

@@ -88,10 +88,11 @@ class Seen:
         if last is None or now is None or last == digest(now):
             return
         change = _describe_change(self._contents.recall(last), now, slot.path)
-        shown = "the difference is below. Read it again" if change else "read it again"
+        shown = " (the difference is below)" if change else ""
         raise ToolError(
             ErrorKind.EDIT_CONFLICT,
-            f"{slot.path!r} changed since you last read it; {shown}, keep the change, and make your edit fit",
+            f"{slot.path!r} changed since you last read it{shown}; "
+            "read it again, keep that change, and adjust your edit",
             {"diff": change},
         )
 

@@ -18,7 +18,8 @@ def show_cells(content: bytes) -> bytes | None:
         rows = [row for number, cell in enumerate(cells, 1) for row in _show_cell(number, cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    head = f"[notebook with {len(cells)} cells; to change one, edit the JSON of the file]"
+    count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+    head = f"[notebook with {count}; to change a cell, edit the file's JSON]"
     return "\n".join([head, *rows, ""]).encode("utf-8", "replace")
 
 

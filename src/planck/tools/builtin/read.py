@@ -144,7 +144,7 @@ def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
 def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) -> dict[str, Any]:
     """A huge file: nothing but the window is kept, and a long line only by its beginning."""
     number, held, length, scanned = 1, bytearray(), 0, 0
-    of = f"a file of {size} bytes"
+    of = f"a {size}-byte file"
     while scanned < size:
         if scanned >= MAX_SCAN:
             raise ToolError(
@@ -186,6 +186,7 @@ def _refuse_binary(content: bytes, path: str, size: int) -> None:
 
 
 def _past_end(path: str, window: _Window, lines: int) -> ToolError:
+    count = "1 line" if lines == 1 else f"{lines} lines"
     return ArgumentError(
-        f"offset {window.offset} is past the end of {path!r}, which has {lines} lines; use a smaller one"
+        f"offset {window.offset} is past the end of {path!r}, which has {count}; use a smaller offset"
     )

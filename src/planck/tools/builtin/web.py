@@ -115,7 +115,7 @@ async def _get(url: str, names: Resolver, most: int) -> Page:
         )
     except ProviderError as failure:
         why = failure.err.message.rstrip(".")
-        raise ToolError(ErrorKind.NETWORK, f"{why}; try once more, then continue without it") from None
+        raise ToolError(ErrorKind.NETWORK, f"{why}; try once more, then continue without the page") from None
     finally:
         await transport.aclose()
 
@@ -152,9 +152,10 @@ class _Public(HttpTransport):
 
 def _refuse(host: str, private: list[str]) -> ToolError:
     if private:
+        what = "is" if private[0] == host else f"is at {private[0]}, which is"
         why = (
-            f"is at {private[0]}, which is not a public address, and web_fetch connects to public addresses "
-            "only; use `bash` for a local server, with `escalate` if the sandbox blocks the network"
+            f"{what} not a public address, and web_fetch connects to public addresses only; "
+            "use `bash` for a local server, with `escalate` if the sandbox blocks the network"
         )
     else:
         why = "has no address; check the host name"

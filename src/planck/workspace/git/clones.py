@@ -208,7 +208,7 @@ class Clone:
     ) -> Completed:
         done = await self._run(*words, cwd=cwd, environment=environment, keep=keep)
         if done.exit_code:
-            why = hide_password(f"for {self._repo}: {_last_line(done) or done.exit_code}")
+            why = hide_password(f"for {self._repo}: {_last_line(done) or f'exit code {done.exit_code}'}")
             raise CloneError(
                 ErrorKind.COMMAND_FAILED,
                 f"git {words[0]} failed {why}; check the address (redirects are not followed, so use the "

@@ -119,11 +119,11 @@ def read_path(repo: str) -> str:
     if repo[:7].lower() == "file://":
         path = unquote(repo[7:], errors="surrogateescape")
         if not path.startswith("/"):
-            raise _refuse(repo, "a file URL has no host: use file:///PATH")
+            raise _refuse(repo, "a file URL cannot name a host; use file:///PATH")
     else:
         path = repo if repo.startswith("/") else ""
     if "\0" in path or "\n" in path:
-        raise _refuse(repo, "a path cannot contain line breaks; remove them")
+        raise _refuse(repo, "a path cannot contain line breaks or NUL characters; remove them")
     return path
 
 
@@ -187,14 +187,17 @@ def check_git_folder(folder: str) -> str:
                 for entry in entries:
                     count += 1
                     if entry.is_symlink():
-                        return f"{entry.path!r} is a link. Replace it with its target, or clone it again"
+                        return (
+                            f"{entry.path!r} is a link. Replace it with its target, or clone the repository "
+                            "again"
+                        )
                     top = entry.path == os.path.join(folder, entry.name)
                     if top and entry.name in (".git", "..git"):
                         return f"{entry.path!r} is in its git folder. Delete it"
                     if entry.is_dir(follow_symlinks=False) and not (top and entry.name in _UNREAD):
                         left.append(entry.path)
         except OSError as failure:
-            return f"it cannot be read: {failure}. Fix its permissions"
+            return f"its git folder cannot be read ({failure}). Fix its permissions"
         if count > _MAX_FILES:
             return f"its git folder has more than {_MAX_FILES:,} files. Run `git gc` in it"
     return ""
@@ -253,7 +256,7 @@ def _normalise(found: Source, repo: str) -> str:
         elif name not in ("", "."):
             kept.append(name)
     if not kept:
-        raise _refuse(repo, "its path is empty; add the path of the repository")
+        raise _refuse(repo, "its path is empty; add the repository's path")
     return ("/" if plain.startswith("/") else "") + "/".join(kept)
 
 
@@ -265,7 +268,9 @@ def _resolve_pattern(pattern: str) -> str:
 
 
 def _refuse(repo: str, why: str) -> SourceError:
-    return SourceError(ErrorKind.INVALID_ARGS, f"{hide_password(repo[:200])!r} is not a repository: {why}")
+    return SourceError(
+        ErrorKind.INVALID_ARGS, f"{hide_password(repo[:200])!r} is not a valid repository address: {why}"
+    )
 
 
 def hide_password(text: str) -> str:

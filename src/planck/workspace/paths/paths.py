@@ -371,13 +371,16 @@ class Root:
     def _replaced_error(self) -> WorkspaceError:
         return WorkspaceError(
             ErrorKind.PERMISSION_DENIED,
-            f"The folder {str(self.path)!r} was replaced since the session began. Start a new session there; "
-            "if this is a server, restart it",
+            f"The folder {str(self.path)!r} has been replaced since the session began. "
+            "Start a new session there; if this is a server, restart it",
         )
 
     def _outside_error(self, path: str, why: str = "") -> WorkspaceError:
-        why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
-        return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
+        why = f" ({why})" if why else ""
+        return WorkspaceError(
+            ErrorKind.OUTSIDE_WORKSPACE,
+            f"{path!r} is outside the workspace{why}; use a path relative to {str(self.path)!r}",
+        )
 
     def _open_error(
         self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
@@ -604,7 +607,7 @@ def _names_home(path: str) -> bool:
 
 def _protect(why: str, name: str) -> WorkspaceError:
     """`why` is for a person who is refused; an agent is also told what to do instead."""
-    text = f"{why}; leave it as it is, and report the change that it needs"
+    text = f"{why}; leave it as it is, and report which change is needed"
     return WorkspaceError(ErrorKind.PROTECTED_PATH, text, {"protected": name, "why": why})
 
 
@@ -627,7 +630,8 @@ def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         folder = stat.S_ISDIR(found.st_mode)
-        what = "a folder; use `list_dir`" if folder else "not a regular file; use another path"
+        step = "use `list_dir`" if kind is ErrorKind.READ_FAILED else "add a file name"
+        what = f"a folder; {step}" if folder else "not a regular file; use another path"
         raise WorkspaceError(kind, f"{path!r} is {what}")
     return found
 

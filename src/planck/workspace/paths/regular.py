@@ -16,7 +16,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if found.st_size > limit:
-            raise OSError(errno.EFBIG, f"it is too large: {found.st_size} bytes (limit: {limit})")
+            raise OSError(errno.EFBIG, f"it is too large ({found.st_size} bytes; the limit is {limit})")
         # Not before the check: `fdopen` refuses a folder and leaves its descriptor open.
         with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read(limit)

@@ -161,7 +161,7 @@ class Duplex:
 
     def _take(self, chunk: bytes) -> None:
         if not chunk:
-            self.end("it closed its output")
+            self.end("the process closed its output")
             return
         self.release()
         lines = self._lines.take(chunk)

@@ -98,9 +98,10 @@ async def run(
             if remains.left:
                 remains.refuse_remains()
             return done
+    why = done.output.strip().rstrip(".") or "no reason was given"
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
-        f"the command was not run, because the sandbox could not be set up: {done.output.strip()}. "
+        f"the command was not run, because the sandbox could not be set up: {why}. "
         "If this happens again, use tools that run no commands, and report it (`planck doctor` explains why)",
     )
 
@@ -474,4 +475,7 @@ def _start_error(argv: Sequence[str], problem: OSError) -> ProcessError:
             f"the command is too long for the system ({size} characters, at most 131071 in one argument); "
             "write it to a file and run that",
         )
-    return ProcessError(ErrorKind.COMMAND_FAILED, f"can't start {argv[0]!r}: {problem}")
+    return ProcessError(
+        ErrorKind.COMMAND_FAILED,
+        f"cannot start {argv[0]!r}: {problem}; check that the program and its working folder exist",
+    )

@@ -39,15 +39,15 @@ class Bubblewrap:
         if program is None:
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                "bubblewrap is not installed: apt-get install bubblewrap, "
-                "or pip install 'planck-agents[sandbox]'",
+                "bubblewrap is not installed (run `apt-get install bubblewrap`, "
+                "or `pip install 'planck-agents[sandbox]'`)",
             )
         calls = bubblewrap_filter()
         if calls is None:
             machine = os.uname().machine
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"bubblewrap is not supported on {machine}: Planck has no system call filter for it",
+                f"bubblewrap is not supported on {machine}, because Planck has no system call filter for it",
             )
         self._program = program
         self._calls = calls

@@ -31,19 +31,20 @@ def find_closed(root: str, homes: Iterable[str] = ()) -> str:
 def find_held_home(root: str, homes: Iterable[str]) -> str:
     """A root that holds a home can't be writable: its rc files, or our own keys and rules, act outside."""
     held = next((home for home in homes if is_inside(home, (root,))), "")
-    return f"{root!r} contains {held!r}; work in a project folder" if held else ""
+    what = "is a home folder" if held == root else f"contains the home folder {held!r}"
+    return f"{root!r} {what}; work in a project folder" if held else ""
 
 
 def find_unsound(root: str, program: str | None) -> str:
     """Looks at the place alone; `program` is what confines commands."""
     if root == "/" or root != os.path.realpath(root):
-        return f"{root!r} cannot be a writable root; choose a folder of your own"
+        return f"{root!r} cannot be made writable in the sandbox; work in a project folder"
     own = list_own((root,))
     if root in own:
         return tell_own(root)
     if program is not None and is_inside(program, (root,)) and not is_inside(program, own):
         return (
             f"{program} is inside {root}, where a command could replace it; "
-            "install bubblewrap or planck elsewhere (apt-get install bubblewrap, uv tool install)"
+            "install bubblewrap or Planck elsewhere (with `apt-get install bubblewrap` or `uv tool install`)"
         )
     return ""

@@ -213,8 +213,8 @@ class ProtectedMounts:
             return ""
         names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
         return (
-            "[sandbox: read-only here, because there are too many folders to search for Git repositories: "
-            f"{names}]"
+            "[sandbox: some folders are read-only here, because they contain too many folders to search for "
+            f"Git repositories: {names}]"
         )
 
     def _protect_named_by(self, git: str, worktree: str) -> None:

@@ -53,7 +53,9 @@ class Landlock:
         if confinement.network:
             raise _unavailable("Landlock is used only without network access; install bubblewrap")
         if confinement.seen:
-            raise _unavailable("Landlock is used only for commands; install bubblewrap")
+            raise _unavailable(
+                "Landlock is used only for commands, not for servers or external agents; install bubblewrap"
+            )
         private = tempfile.mkdtemp(prefix="planck-private-")
         starts = (*confinement.roots, *map(os.path.dirname, confinement.roots), os.path.expanduser("~"))
         masked = (*confinement.masked, *self._pipes.look(starts))

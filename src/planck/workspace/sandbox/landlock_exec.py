@@ -41,7 +41,7 @@ def abi_rights(libc: ctypes.CDLL) -> int:
     """Every right that this kernel's Landlock knows; raises where it does not know truncation (ABI 3)."""
     abi = libc.syscall(_CREATE, None, ctypes.c_size_t(0), 1)
     if abi < 3:
-        raise OSError(f"Landlock ABI {abi} is too old")
+        raise OSError(f"Landlock ABI {abi} is too old (3 or later is needed)")
     return (1 << (16 if abi >= 5 else 15)) - 1
 
 

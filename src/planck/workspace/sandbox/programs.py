@@ -78,8 +78,8 @@ def tell_confined(what: str, replaceable: str) -> str:
             "use a script file outside the workspace or below .planck"
         )
     return (
-        f"{what} runs in the sandbox: an agent could replace {replaceable!r}; "
-        "keep it outside the workspace, or below .planck, to run it with your permissions"
+        f"{what} runs in the sandbox, because an agent could replace {replaceable!r}; "
+        "to run it with your permissions, keep its files outside the workspace or below .planck"
     )
 
 

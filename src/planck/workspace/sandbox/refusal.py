@@ -69,7 +69,7 @@ def explain_refusal(output: str, rights: Confinement | None, command: str = "") 
 def _explain_other(output: str, rights: Confinement) -> str:
     if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
         if re.search(_SOCKET, line, re.IGNORECASE):
-            return "sockets of other programs cannot be reached here"
+            return "the sockets of other programs are not available here"
         return "there is no network here"
     for line in _matching(rf"{_DENIED}|{_TAKEN}", output):
         if found := _find_protected(line, rights.roots):
@@ -78,7 +78,7 @@ def _explain_other(output: str, rights: Confinement) -> str:
         if found := _find_hidden(line, rights):
             return found
     if _last(r"operation not permitted|\bEPERM\b", output):
-        return "Unix sockets and some other system calls are refused here"
+        return "Unix sockets and some system calls are blocked here"
     if (line := _last(_DENIED, output)) and (place := _find_outside(line, rights.roots)):
         return f"{place} is outside the workspace"
     return ""
@@ -97,7 +97,8 @@ def _explain_read_only(line: str, rights: Confinement) -> str:
     for path in _paths(line):
         if os.path.isabs(path) or "/" in path or "." in path:
             return f"{_name(path)} is read-only here"
-    return f"you can write only to the workspace here, and not to {', '.join(PROTECTED)} in it"
+    *others, last = PROTECTED
+    return f"you can write only to the workspace here, and not to {', '.join(others)} or {last} in it"
 
 
 def _find_protected(line: str, roots: tuple[str, ...]) -> str:
@@ -144,7 +145,7 @@ def _find_hidden(line: str, rights: Confinement) -> str:
         except OSError:
             continue
         if stat.S_ISSOCK(found.st_mode):
-            return "sockets of other programs cannot be reached here"
+            return "the sockets of other programs are not available here"
         top = next(folder for folder in PRIVATE if is_inside(real, (folder,)))
         return f"{top} is a private, empty folder here"
     return ""

@@ -151,7 +151,8 @@ def probe(sandbox: Sandbox) -> str:
         said = _try(sandbox, rights, f'{script}\n: > "$TMPDIR/x" && echo done; : > {inside}/ok')
         said = said.partition("done\n")[0] + "done" if "done\n" in said else said
         if said != "done" or (inside / "ok").exists() is not sandbox.writes:
-            return f"{sandbox.level} does not confine commands here: {said.strip() or 'nothing ran'}"
+            why = said.strip() or "the test command did not run"
+            return f"{sandbox.level} does not confine commands here: {why}"
     return ""
 
 
