@@ -145,7 +145,7 @@ async def test_what_is_no_agent_is_left_out_with_a_reason(tmp_path: Path) -> Non
     async with open_planck(tmp_path, [Say(text="ok")]) as planck:
         found = planck.resources.agents()
     assert list(found.agents) == ["shown"]
-    reasons = {Path(line.split(":")[0]).name for line in found.problems}
+    reasons = {file.name for file in found.problems}
     assert {"README.md", "empty.md", "huge.md", "link.md"} <= reasons
 
 

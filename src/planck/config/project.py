@@ -105,7 +105,7 @@ class Project:
         if {*own}.intersection(self.roots):
             return ""
         names = ", ".join(repr(os.path.relpath(place, self.roots[0])) for place in own)
-        how = "To let them change it, install Planck elsewhere (uv tool install planck-agents)."
+        how = "To let them change it, install Planck outside the workspace (for example, `uv tool install`)."
         what = "which agents can only read, except in mode 'full'"
         return f"Planck runs from {names}, {what}. {how}" if own else ""
 
