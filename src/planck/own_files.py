@@ -45,7 +45,7 @@ def _keep_apart(folders: tuple[str, ...]) -> str:
         return (
             "Planck's installed files are hard links, so agents could change them through another path "
             f"({str(failure)[:_MAX_SHOWN]}). Reinstall without links: "
-            "UV_LINK_MODE=copy uv tool install --reinstall planck-agents"
+            "UV_LINK_MODE=copy uv tool install --reinstall '.[all]' (in your clone of Planck)"
         )
     return ""
 

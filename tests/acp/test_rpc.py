@@ -158,7 +158,7 @@ async def test_somebody_who_talks_something_else_is_left() -> None:
             await line.peer.stream.ended.wait()
         assert await line.peer.ask("any", {}, dict) == Err(
             ErrorKind.PEER_PROTOCOL,
-            "the connection is closed: it sent 20 lines that are not JSON-RPC; the last is b'hello'",
+            "the connection is closed: it sent 20 lines that are not JSON-RPC (the last is 'hello')",
         )
 
 

@@ -197,3 +197,13 @@ async def test_a_command_of_a_file_is_run_with_its_arguments_and_files(tmp_path:
     assert "outside!" not in third
     fourth = "".join(part["text"] for part in fourth) if isinstance(fourth, list) else fourth
     assert (words.code, fourth.startswith("Fix 7 as 7 'very slowly', see")) == (0, True)
+
+
+async def test_a_prompt_that_starts_with_a_space_is_text_and_not_a_command(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        write(bench.work / ".claude/commands", "fix.md", "Fix it.")
+        done = await bench.run("run", " /fix it")
+        unknown = await bench.run("run", " /fxi it")
+    assert (done.code, unknown.code) == (0, 0), (done.err, unknown.err)
+    assert [asked.json["messages"][-1]["content"].strip() for asked in server.asked] == ["/fix it", "/fxi it"]

@@ -153,4 +153,4 @@ def test_without_the_extra_what_serves_names_it(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(args) == 2
     said = capsys.readouterr().err
-    assert (said.count("\n"), "pip install 'planck-agents[mcp]'" in said) == (1, True)
+    assert (said.count("\n"), "pip install '.[mcp]'" in said) == (1, True)

@@ -95,7 +95,7 @@ async def test_explain_says_that_an_address_of_nobody_s_is_asked_about(tmp_path:
     for address, decision in (
         (
             "http://h.example:1",
-            "ask: 'http://h.example:1' is neither the address of a provider in the configuration nor ",
+            "ask: 'http://h.example:1' is not the address of a configured provider or of a running local ",
         ),
         ("http://LOCALHOST:9", "allow: "),
     ):

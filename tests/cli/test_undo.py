@@ -200,8 +200,8 @@ async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: 
     unknown = await bench.run("undo", env={"ONE_API_KEY": key})
     assert (unknown.code, (bench.work / ".env").read_bytes()) == (1, changed)
     assert (
-        "the old content contains a secret that is not known here; set that secret again, then undo"
-        in unknown.out
+        "the old content contains an API key that Planck no longer has; set that key again "
+        "(environment variable or planck auth), then undo" in unknown.out
     )
     first = await bench.run("undo", env=keys)
     assert (first.code, (bench.work / ".env").read_bytes()) == (0, old)

@@ -26,6 +26,7 @@ VERBS = {
     "sesions": "planck sessions",
     "modles": "planck models",
     "agents": "planck teams",
+    "archive": "planck sessions list",
 }
 
 

@@ -43,7 +43,7 @@ async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_p
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=write_team(tmp_path / "team", LEAD, wrong))
         assert "an `acp` member has its own model and tools. Remove tools." in refused.value.err.message
-        assert "'A=B' is not a variable name." in refused.value.err.message
+        assert "'A=B' in acp.env is not a variable name." in refused.value.err.message
         with pytest.raises(PlanckError, match="cannot be an external program"):
             await planck.start(team=write_team(tmp_path / "team", orchestrator))
         with pytest.raises(PlanckError, match="mode"):

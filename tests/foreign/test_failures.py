@@ -164,7 +164,7 @@ async def test_destroying_it_ends_its_process(tmp_path: Path) -> None:
         await session.run("go")
         _, refused = await outputs(session)
         assert refused.startswith("not_found: Agent not found.")
-        assert "Nobody else is in the team; do it yourself." in refused
+        assert "Nobody else is in the team; do the work yourself." in refused
         await _wait_until_gone(str(tmp_path))
 
 

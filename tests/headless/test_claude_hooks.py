@@ -199,7 +199,7 @@ async def test_a_hook_changes_the_arguments_and_log_and_model_are_told(tmp_path:
     hooks = on("PreToolUse", f'python3 -c "{script}"')
     assert await place.call(hooks, ("write", {"path": "a.txt", "content": "x"})) == ["ok"]
     assert sorted(path.name for path in place.work.iterdir()) == ["other.txt"]
-    assert "Hook: the call ran with different arguments: " in place.ends[0]["output"]
+    assert "Hook: a hook changed the arguments, and the call ran with " in place.ends[0]["output"]
 
 
 async def test_changed_arguments_are_validated_judged_and_guarded_like_the_models_own(tmp_path: Path) -> None:

@@ -93,4 +93,4 @@ asyncio.run(main())
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=WAIT, check=False
     )
-    assert "pip install 'planck-agents[mcp]'" in done.stdout, done.stderr
+    assert "pip install '.[mcp]'" in done.stdout, done.stderr

@@ -195,7 +195,7 @@ def test_a_page_of_another_version_is_not_proven_and_says_why(tmp_path: Path, he
     """Its own version proves it; another one has another page, and can't make the same bytes."""
     done = here.run(unpack("solo", tmp_path), "sessions", "verify", str(EXPORTS / "edits.html"))
     assert done.code == 1
-    assert "its page was changed, or was made by another version of Planck" in done.err
+    assert "its script or styles were changed, or the file was made by another version of Planck" in done.err
     assert "another version of Planck (0.1.0)" in done.err
 
 

@@ -250,7 +250,7 @@ async def test_no_star_for_what_could_then_do_anything(command: str) -> None:
         decision = session.log[-1]
         assert isinstance(decision, PermissionDecision)
         assert decision.scope == "once"
-        assert "once only: a rule cannot have * " in decision.reason
+        assert "once only, because a rule cannot have * " in decision.reason
         await session.call("a", BASH, command=f"{command} more")
         assert len(person.asked) == 2
     assert person.asked[0].wider == ""
@@ -445,7 +445,7 @@ async def test_a_yes_gives_no_more_than_the_mode_and_the_rules_of_its_own_time(
     if rule or tool is WRITE or (escalate and mode is not Mode.WORKSPACE):
         assert isinstance(rights, Err)
         assert (decision.decision, session.kept) == ("deny", [])
-        assert "the user said yes, but by then it was no longer allowed: " in decision.reason
+        assert "the user said yes, but by then it was no longer allowed, because " in decision.reason
     else:
         assert isinstance(rights, Confinement)
         written = ("/w",) if mode is Mode.WORKSPACE else ()

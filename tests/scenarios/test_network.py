@@ -57,4 +57,4 @@ async def test_the_system_s_certificates_need_an_extra_which_is_named(tmp_path: 
     (hidden / "sitecustomize.py").write_text("import sys; sys.modules['truststore'] = None")
     variables = {"PLANCK_SYSTEM_CERTS": "1", "PYTHONPATH": str(hidden)}
     done = await run(tmp_path / "a", "https://127.0.0.1:9", **variables)
-    assert (done.code, "planck-agents[certificates]" in done.err) == (75, True)
+    assert (done.code, "pip install '.[certificates]'" in done.err) == (75, True)

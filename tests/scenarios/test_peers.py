@@ -129,7 +129,7 @@ async def test_a_call_right_after_a_sidecar_died_waits_for_it_to_come_back(tmp_p
         await session.run("go")
         ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
     assert [end.get("error", {}).get("kind") for end in ends] == ["peer_failed", None]
-    assert ends[0]["output"].endswith("; try once more, then continue without it")
+    assert ends[0]["output"].endswith("; try once more, and if that fails, continue without this tool")
     assert ends[1]["output"] == "alive"
 
 

@@ -190,7 +190,7 @@ async def test_a_rule_that_lies_about_itself_stops_the_run(tmp_path: Path) -> No
         bench = Bench(tmp_path, server.url, permissions={"rules": rules})
         done = await bench.run("run", "go")
     assert (done.code, len(server.asked)) == (2, 0)
-    assert "matches its own example 'git push'" in done.err
+    assert "'git' matches 'git push', an example in its own `not_match`" in done.err
 
 
 async def test_every_member_starts_with_its_authority_in_the_log(tmp_path: Path) -> None:

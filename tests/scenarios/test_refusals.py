@@ -142,8 +142,8 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         _call(WRITE, path="a"),
         "user",
         "the user said no",
-        "Do not try to do the same another way. Do the rest, or end your turn by asking {} what to do "
-        "instead.",
+        "Do not try to do the same thing another way. Continue with the rest of the task, or end your turn "
+        "by asking {} what to do instead.",
     ),
     "words": (
         Mode.ASK,
@@ -159,8 +159,8 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         _call(WRITE, path="a"),
         "nobody",
         "nobody can be asked, and mode 'ask' requires approval",
-        "Do not try to do the same another way. Do the rest, and list this call in your final text as still "
-        "to do.",
+        "Do not try to do the same thing another way. Continue with the rest of the task, and list this call "
+        "in your final text as still to do.",
     ),
     "mode": (
         Mode.PLAN,
@@ -184,7 +184,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         _call(BASH, command="rm a"),
         "rule",
         "the rule deny 'bash rm' (the file, rule 1) forbids it",
-        "Leave it out, and say so at the end.",
+        "Continue without this call, and say so at the end.",
     ),
     "hook": (
         Mode.FULL,
@@ -207,8 +207,8 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         NOBODY,
         _call(SPAWN),
         "address",
-        "nobody can be asked, and 'http://192.0.2.1:1' is neither the address of a provider in the "
-        "configuration nor of a running local server",
+        "nobody can be asked, and 'http://192.0.2.1:1' is not the address of a configured provider or of a "
+        "running local server",
         "Use a model from `list_models`.",
     ),
 }
@@ -252,7 +252,7 @@ async def test_from_the_third_denial_of_a_turn_on_the_model_is_told_to_stop_tryi
         ends = [data for type, data in await facts(session) if type == "tool_end"]
     notice = (
         "[notice: {} calls were denied in this turn. "
-        "Stop trying: finish what needs no permission, and report what does]"
+        "Stop trying: finish the work that needs no permission, and report what you could not do]"
     )
     told = ["", "", notice.format(3), notice.format(4), ""]
     assert [end.get("notice", "") for end in ends] == told

@@ -146,8 +146,8 @@ async def test_the_address_that_was_looked_at_is_the_one_that_is_dialled(tmp_pat
 @pytest.mark.parametrize(
     ("location", "said"),
     [
-        ("https://other.example/x", "redirects to another host: https://other.example/x"),
-        ("//other.example/x", "redirects to another host: http://other.example/x"),
+        ("https://other.example/x", "the page redirects to https://other.example/x"),
+        ("//other.example/x", "the page redirects to http://other.example/x"),
     ],
 )
 async def test_a_redirect_to_another_host_is_told_and_not_followed(

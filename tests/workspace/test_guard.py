@@ -225,8 +225,8 @@ async def test_a_command_is_told_of_a_folder_that_holds_too_many_repositories(pl
         Mode.WORKSPACE, "mv many x 2>&1; mkdir many/1/new 2>&1; touch vendor/fine; ls vendor"
     )
     note, moved, made, *rest = done.output.splitlines()
-    assert note.startswith("[sandbox: some folders are read-only here, because they contain too many folders")
-    assert note.endswith(": 'many']")
+    assert note.startswith("[sandbox: 'many' is read-only here, because it contains too many folders")
+    assert note.endswith(" one by one]")
     assert moved.endswith("Device or resource busy")
     assert made.endswith("Read-only file system")
     assert rest == ["fine", "lib"]

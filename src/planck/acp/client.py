@@ -192,7 +192,8 @@ class Client:
         except TimeoutError:
             raise ExternalError(
                 ErrorKind.PEER_FAILED,
-                f"the agent did not respond to {method} within {timeout:g} s; run `planck doctor`",
+                f"the agent did not respond to {method} within {timeout:g} s; check that acp.command starts "
+                "it in ACP mode, and that it is signed in",
             ) from None
         if not isinstance(came, Err):
             return came
@@ -219,7 +220,7 @@ class Client:
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
         step = "try again"
         if kind is ErrorKind.PEER_PROTOCOL:
-            reason, step = f"the agent did not follow the ACP protocol: {reason}", "check acp.command"
+            reason, step = f"the agent did not follow ACP: {reason}", "check acp.command"
         last = f". Last output:\n{words}" if words else ""
         return Err(kind, f"{reason or 'the process ended'}; {step}{last}")
 
@@ -263,8 +264,9 @@ def _read_refusal(method: str, came: Err) -> Err:
     if came.details.get("code") == AUTH_REQUIRED:
         return Err(
             ErrorKind.NOT_AUTHENTICATED,
-            f"the agent is not signed in: {came.message.rstrip('.')}; add the variable with its API key "
-            "to acp.env, or run it in mode `full`, where it can use your home folder",
+            f"the agent is not signed in: {came.message.rstrip('.')}; add the environment variable with "
+            "the agent's API key to acp.env, or run the agent in mode `full`, where it can read the "
+            "credentials in your home folder",
         )
     data = came.details.get("data")
     said = f"{came.message}: {data}" if isinstance(data, str) and data else came.message

@@ -205,11 +205,10 @@ class Peer:
         failure = RpcError(code, why, _describe(Err(kind, why)))
         await self._send(_Failure(_find_request(line), failure))
         if self._bad_lines >= self._most_bad_lines:
-            last = repr(line[:80]) if line else "too long"
-            said = f"it sent {self._bad_lines} lines that are not JSON-RPC; the last is {last}"
+            last = repr(line[:80].decode(errors="replace")) if line else "too long"
+            said = f"it sent {self._bad_lines} lines that are not JSON-RPC (the last is {last})"
             if self._bad_lines == 1:
-                why = f": {last}" if line else ", because it is too long"
-                said = f"it sent a line that is not JSON-RPC{why}"
+                said = f"it sent a line that is not JSON-RPC ({last})"
             self.stream.end(said, ErrorKind.PEER_PROTOCOL)
             raise EOFError  # what came after it is of no interest
 

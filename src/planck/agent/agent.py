@@ -60,7 +60,7 @@ _SAME_RESULT = (
 _MOST_DENIED = 3
 _STOP_TRYING = (
     "[notice: {} calls were denied in this turn. "
-    "Stop trying: finish what needs no permission, and report what does]"
+    "Stop trying: finish the work that needs no permission, and report what you could not do]"
 )
 _REPORT_NOW = (
     "The budget allows one more answer, without tools. Say what is done, what is not, and what comes next."

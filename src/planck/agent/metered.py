@@ -198,7 +198,7 @@ class Metered:
             ErrorKind.BUDGET_EXCEEDED,
             f"The price of {name} is not known, so a budget in USD cannot be enforced. Set its `price` in "
             '`models` ({"input": USD, "output": USD}, per million tokens), choose a model with a known '
-            "price, or run without --max-budget-usd.",
+            "price, or run without a budget or quota in USD.",
             {"asked": None, "left": self._purse.paying.left(), "model": name},
         )
 

@@ -14,9 +14,12 @@ _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
 _CAPPED = (
-    "Stopped after {} model calls in one turn. Resume the session, or raise --max-steps or limits.steps."
+    "Stopped after {} model call{} in one turn. Resume the session, or raise --max-steps or limits.steps."
 )
-_EXCESSIVE = "Two answers exceeded limits.calls or limits.answer_bytes. Raise them, or use another model."
+_EXCESSIVE = (
+    "Two answers exceeded limits.calls, limits.answer_bytes or the budget for tool calls. "
+    "Raise that limit, or use another model."
+)
 
 
 class TurnError(PlanckError):
@@ -35,7 +38,8 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
         await _run_tools(agent, calls)
         if agent.excesses > 1:
             raise TurnError(ErrorKind.LIMIT_EXCEEDED, _EXCESSIVE)
-    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(agent.bounds.max_steps))
+    most = agent.bounds.max_steps
+    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(most, "" if most == 1 else "s"))
 
 
 async def _ask_within_window(agent: Agent) -> AssistantMessage:

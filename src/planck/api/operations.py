@@ -180,7 +180,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/result",
         "read_result",
-        "Wait up to 30 s for the result of the work that started after an event; "
+        "Wait up to 30 s for the result of the work that started after a given event; "
         "204 if it is not finished yet",
         RunResult,
         query=shapes.AskResult,
@@ -201,7 +201,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get(
         "/sessions/{id}/board",
         "read_board",
-        "Return what each agent is doing now, or what it was doing at an event",
+        "Return what each agent is doing now, or what it was doing at a given event",
         Board,
         query=shapes.ReadBoard,
         errors=_FIND,
@@ -238,7 +238,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/sessions/{id}/rewind",
         "rewind",
-        "Rewind all agents' histories to an event; files are not changed",
+        "Rewind all agents' histories to a given event; files are not changed",
         shapes.SessionRow,
         body=shapes.Rewind,
         errors=_OPEN,
@@ -247,7 +247,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/sessions/{id}/fork",
         "fork",
-        "Fork a session: start a new one with this session's events up to a point",
+        "Fork a session: start a new one with this session's events up to a given event",
         shapes.SessionRow,
         body=shapes.Fork,
         status=201,
@@ -479,7 +479,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/nodes/{name}/drain",
         "drain_node",
-        "Drain a node: let it finish its sessions and assign no new ones",
+        "Drain a node: let it finish its sessions and assign it no new ones",
         shapes.Acknowledged,
         body=shapes.Nothing,
         status=202,

@@ -49,7 +49,7 @@ class Archive(ArchiveReader):
         newest = Listing(self._folder).newest(self._workspace)
         if newest is None:
             raise SessionError(
-                ErrorKind.NOT_FOUND, "There is no session to continue in this workspace. Start one first."
+                ErrorKind.NOT_FOUND, "There is no session in this workspace yet. Start one first."
             )
         return id_in(newest)
 

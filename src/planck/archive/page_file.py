@@ -106,7 +106,7 @@ def render_file(log: LogSource, options: PageOptions, redactor: Redactor) -> byt
         what = "The page with the log" if packed else "The page"
         raise PageError(
             ErrorKind.LIMIT_EXCEEDED,
-            f"{what} needs more than {options.size / (1 << 20):g} MB. Pass --max-mb {least + 0.05:.1f}.",
+            f"{what} needs more than {options.size / (1 << 20):g} MiB. Pass --max-mb {least + 0.05:.1f}.",
         )
     hide = Hiding(frozenset(options.hide), log.read()) if options.hide else None
     chosen = choose_events(log.read(), hide, redactor, room)
@@ -189,7 +189,8 @@ def _pack(log: LogSource, redactor: Redactor) -> bytes:
     if redactor and (redactor(lines) != lines or any(map(partial(_holds_key, redactor), log.read()))):
         raise PageError(
             ErrorKind.INVALID_ARGS,
-            "The log contains a secret that is known on this machine. Export the page without --with-log.",
+            "The log contains a secret that Planck uses on this machine, such as an API key. "
+            "Export the page without --with-log.",
         )
     return base64.b64encode(gzip.compress(lines, 4, mtime=0))
 

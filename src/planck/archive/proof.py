@@ -128,7 +128,7 @@ def _read(file: Path) -> bytes:
     with file.open("rb") as stream:
         data = stream.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise _refuse(f"it is larger than {_LARGEST >> 20} MB")
+        raise _refuse(f"it is larger than {_LARGEST >> 20} MiB")
     return data
 
 
@@ -165,7 +165,10 @@ def _compare(data: bytes, log: LogSource, facts: Facts, redactor: Redactor) -> N
         return
     script, style = load_page()
     if script not in data or style not in data:
-        raise _refuse(f"its page was changed, or was made by another version of Planck ({facts.version})")
+        raise _refuse(
+            "its script or styles were changed, or the file was made by another version of Planck "
+            f"(the file says {facts.version})"
+        )
     theirs, ours = data.split(b"\n"), again.split(b"\n")
     at = next((at for at, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None)
     if at is not None and ours[at].startswith(b'{"seq":'):

@@ -123,11 +123,11 @@ def read_trailer(file: Path) -> Exported:
     try:
         line = codec.decode_as(lines[-1] if lines else b"", Frame)
         if line.type != _EXPORTED:
-            raise _refuse("its last line is missing: it was cut off, or it is not an export")
+            raise _refuse("it was cut off, or it is not an export (its last line is missing)")
         return codec.decode_as(bytes(line.data), Exported)
     except codec.DecodeError as e:
         raise _refuse(
-            f"its last line is missing or damaged ({e}): it was cut off, or it is not an export"
+            f"it was cut off, or it is not an export (its last line is missing or damaged: {e})"
         ) from e
 
 
@@ -144,7 +144,7 @@ def _check_events(lines: Iterable[tuple[int, bytes]], exported: Exported) -> Ite
             line.decode()  # the data is not looked into here, but by every reader
             found = codec.decode_as(line, Frame)
         except (UnicodeDecodeError, codec.DecodeError) as e:
-            raise _refuse(f"line {number} is not an event: {e}") from e
+            raise _refuse(f"line {number} is not an event ({e})") from e
         if found.seq is None:
             if found.type not in (_BLOB, _EXPORTED):
                 raise _refuse(f"line {number} has type {found.type!r}, which is never stored")
@@ -156,7 +156,7 @@ def _check_events(lines: Iterable[tuple[int, bytes]], exported: Exported) -> Ite
         count, digest = count + 1, link(digest, data)
         yield data
     if (count, digest.hex()) != (exported.events, exported.hash):
-        raise _refuse("its events differ from the exported ones: some were changed, added or cut off")
+        raise _refuse("some of its events were changed, added or cut off after the export")
 
 
 def _read_blobs(file: Path) -> Iterator[bytes]:
@@ -172,7 +172,7 @@ def _find_blobs(lines: Iterable[tuple[int, bytes]]) -> Iterator[Blob]:
                 if found.seq is None and found.type == _BLOB:
                     yield codec.decode_as(bytes(found.data), Blob)
             except codec.DecodeError as e:
-                raise _refuse(f"line {number} is neither an event nor a blob: {e}") from e
+                raise _refuse(f"line {number} is neither an event nor a blob ({e})") from e
 
 
 def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
@@ -180,7 +180,7 @@ def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
         try:
             data = base64.b64decode(blob.base64, validate=True)
         except ValueError as e:
-            raise _refuse(f"blob {blob.sha256!r} is not base64: {e}") from e
+            raise _refuse(f"blob {blob.sha256!r} is not base64 ({e})") from e
         if hashlib.sha256(data).hexdigest() != blob.sha256:
             raise _refuse(f"blob {blob.sha256!r} does not match its hash")
         yield data

@@ -31,7 +31,7 @@ ELSEWHERE = {
     "resume": "planck run -r",
     "continue": "planck run -c",
     **dict.fromkeys(("fork", "branch"), "planck sessions fork"),
-    **dict.fromkeys(("rm", "delete", "remove", "archive", "unarchive"), "planck sessions delete"),
+    **dict.fromkeys(("rm", "delete", "remove"), "planck sessions delete"),
     "rename": "planck sessions rename",
     **dict.fromkeys(("search", "find", "grep"), "planck sessions search"),
     **dict.fromkeys(("show", "log", "logs"), "planck sessions show"),
@@ -60,8 +60,11 @@ ELSEWHERE = {
     **dict.fromkeys(("uninstall", "plugin", "plugins", "extension", "extensions", "hooks", "features"), ""),
     **dict.fromkeys(("github", "cloud", "bench", "recipe", "schedule", "feedback", "bug", "db", "dirs"), ""),
     **dict.fromkeys(("memory", "clear", "compact", "quit", "exit", "prompts", "commands"), ""),
+    **dict.fromkeys(("archive", "unarchive"), ""),
 }
-"""Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
+"""Verbs of other agents, and the command that does the same here; empty: there is none. None is a task."""
+
+NO_ARCHIVE = 'Sessions are kept until you delete them, so there is no archive. Run "planck sessions list".'
 
 COLLECTOR = (10_000, 10, 10)
 """Python's 700 lets the collector visit every live agent again and again: 0.8 of 2.8 s with 1,000 of them."""
@@ -172,10 +175,13 @@ def _refuse_word(args: list[str]) -> str:
     word = words[0]
     unknown = f"Unknown command: {word!r}."
     task = 'To give the team a task, run `planck run "..."`.'
+    if word in ("archive", "unarchive"):
+        return f"{unknown} {NO_ARCHIVE}"
     if word in ELSEWHERE:
         here = ELSEWHERE[word]
         mark = "`" if '"' in here else '"'
-        return f"{unknown} Use {mark}{here}{mark}." if here else f"{unknown} {task}"
+        none = f'{unknown} Run "planck --help" for the list. {task}'
+        return f"{unknown} Use {mark}{here}{mark}." if here else none
     if near := _find_near(word):
         return f'{unknown} Did you mean "planck {near}"? {task}'
     return f'{unknown} Put a task in quotes: `planck "{" ".join(words)[:200]}"`.' if len(words) > 1 else ""

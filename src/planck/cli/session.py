@@ -66,7 +66,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
         raise UsageError(
             ErrorKind.INVALID_ARGS,
             "--no-session cannot be used with -c or -r, because a resumed session is always saved. "
-            "Remove one of them.",
+            "Remove one of the options.",
         )
     if options.fork and not resumed:
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy. Add -c or -r ID|NAME.")
@@ -78,7 +78,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     if options.team and options.agent:
         raise UsageError(
             ErrorKind.INVALID_ARGS,
-            "--team cannot be used with --agent: a team has its own orchestrator. Remove one of them.",
+            "--team cannot be used with --agent, because a team has its own orchestrator. "
+            "Remove one of the options.",
         )
     if options.fork:
         if options.model:
@@ -111,7 +112,7 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
     """Returns what is said: a command of a file expanded, files and images that it names attached."""
     said = options.prompt or ""
     within = None
-    if found := _COMMAND.fullmatch(said.strip()):
+    if found := _COMMAND.fullmatch(said.rstrip()):
         command = planck_.resources.commands_by_call().get(found[1])
         if command is not None:
             within = planck_.workspace if command.scope == "project" else None
@@ -207,6 +208,6 @@ Ways to get a model:
   local   start Ollama or llama.cpp: Planck finds it on its default port
           for another server, add to ~/.planck/config.json:
             {"providers": {"local": {"type": "openai",
-              "base_url": "http://localhost:8080"}}}
+              "base_url": "http://localhost:8000"}}}
           then run: planck run -m local/NAME "..."
   none    planck demo shows a team at work, offline, in a few seconds"""

@@ -58,7 +58,7 @@ class StreamInput:
             while line := sys.stdin.buffer.readline(_MAX_LINE):
                 number += 1
                 if line.strip():
-                    self._hand_on(_read_line(decode_input(line), number))
+                    self._hand_on(_read_line(decode_input(line, f"Line {number} of standard input"), number))
             self._hand_on(None)
         except PlanckError as failure:
             self._hand_on(failure)
@@ -95,7 +95,7 @@ def _read_line(line: str, number: int) -> UserMessage | str:
     content = inner.get("content") if isinstance(inner, dict) else found.get("text")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(parts, list) or not parts:
-        raise _refuse(number, "has no `message.content` (text, or a list of parts)")
+        raise _refuse(number, "has neither `text` nor `message.content` (text, or a list of parts)")
     read = [_read_part(part, number) for part in parts]
     text = "\n".join(part.text for part in read if isinstance(part, Text))
     images = [part for part in read if isinstance(part, Image)]
@@ -117,6 +117,7 @@ def _read_part(part: Any, number: int) -> Text | Image:
 
 
 def _refuse(number: int, why: str) -> UsageError:
+    example = '{"type": "user", "text": "fix the test"}'
     return UsageError(
-        ErrorKind.INVALID_ARGS, f'Line {number} of standard input {why}. Run "planck run --help".'
+        ErrorKind.INVALID_ARGS, f"Line {number} of standard input {why}. Send lines such as {example}."
     )

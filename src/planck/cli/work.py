@@ -374,7 +374,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case _ if result.text and not answered:
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
-    _tell_problems(result, told=answered or options.output_format != "text")
+    _tell_problems(result, told=answered or options.output_format != "text", saved=not options.no_session)
     if any(error["details"].get("no_model") for error in result.errors):
         print(WAYS_TO_A_MODEL, file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
@@ -385,11 +385,13 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     return result.exit_code
 
 
-def _tell_problems(result: RunResult, *, told: bool) -> None:
+def _tell_problems(result: RunResult, *, told: bool, saved: bool) -> None:
     """Prints the error that ended the run, and what was denied in it.
 
     `told`: what was denied in a run that went well is on the screen, or in the result.
+    `saved`: the session can be resumed.
     """
+    resume = 'Run "planck run -c" to resume it.'
     errors = [
         (error["kind"], Err(error["kind"], error["message"], error["details"]).full_message)
         for error in result.errors[-1:]
@@ -399,13 +401,15 @@ def _tell_problems(result: RunResult, *, told: bool) -> None:
         case Exit.DONE:
             errors, denials = [], [] if told else denials
         case Exit.TIMEOUT:
-            text = 'The run timed out before the answer was complete. Run "planck run -c" to resume it.'
+            more = resume if saved else "Run it again with a longer --timeout."
+            text = f"The run timed out before the answer was complete. {more}"
             errors, denials = [(ErrorKind.TIMEOUT, text)], []
         case Exit.SIGINT | Exit.SIGTERM if result.session_id:
-            text = 'A signal interrupted the turn. Run "planck run -c" to resume it.'
+            text = f"A signal interrupted the turn. {resume if saved else 'Run the command again.'}"
             errors, denials = [(ErrorKind.INTERRUPTED, text)], []
         case Exit.NO_TEXT:
-            text = 'The model finished without any text. Ask again with `planck run -c "..."`.'
+            again = f'Ask again with `planck run {"-c " * saved}"..."`.'
+            text = f"The model finished without any text. {again}"
             errors, denials = [(ErrorKind.INVALID_RESPONSE, text)], []
         case Exit.DENIED if not errors:
             errors, denials = [(ErrorKind.PERMISSION_DENIED, reason) for reason in denials], []

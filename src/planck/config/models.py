@@ -61,7 +61,10 @@ def resolve(config: Config, name: str) -> ModelSpec:
         return _resolve_entry(config, entries[0])
     found = _find_in_catalog(provider, known, model)
     if found is None and not known.base_url and known.type not in KEYLESS:
-        raise _not_found(f"Add {model!r} to `models`, or set a `base_url` for {provider!r}.")
+        raise _not_found(
+            'Check the name with "planck models list --all". If the catalog does not have the model, '
+            f"add {model!r} to `models` in the configuration."
+        )
     return _make_spec(known, found, ModelEntry(id="", model=model, provider=provider))
 
 

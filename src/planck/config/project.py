@@ -105,7 +105,7 @@ class Project:
         if {*own}.intersection(self.roots):
             return ""
         names = ", ".join(repr(os.path.relpath(place, self.roots[0])) for place in own)
-        how = "To let them change it, install Planck outside the workspace (for example, `uv tool install`)."
+        how = "To let agents write there, install Planck outside the workspace (with `uv tool install`)."
         what = "which agents can only read, except in mode 'full'"
         return f"Planck runs from {names}, {what}. {how}" if own else ""
 
@@ -134,7 +134,7 @@ class Project:
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,
                 f"Agents cannot work in {str(folder)!r}: {place!r} is private (keys, settings, sessions). "
-                "Choose a project folder with -C DIR.",
+                "Choose another folder.",
             )
 
     def doubt(self, file: Path | str) -> str:

@@ -34,7 +34,8 @@ def find_server(url: str = "", token_file: str = "") -> Remote:
     running = _list_running(project.home)
     if not url:
         if len(running) != 1:
-            text = f"{len(running)} running servers were found. Choose one with --server URL."
+            urls = ", ".join(one.url for one in running)
+            text = f"{len(running)} servers are running: {urls}. Choose one with --server URL."
             if not running:
                 text = (
                     "No running server was found. Pass the address of one with --server URL, "

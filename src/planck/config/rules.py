@@ -208,7 +208,7 @@ def _make_rule(flag: str, tool: str, pattern: str, decision: str) -> dict[str, A
         return {**rule, "host": pattern.removeprefix("domain:")}
     taking = " and ".join(name for name, row in TOOLS.items() if row.rule != "name")
     raise _refuse(
-        f"{flag}: {tool}({pattern}) is not valid: only {taking} take a pattern. Write {tool!r} alone."
+        f"{flag}: {tool}({pattern}) is not valid, because only {taking} take a pattern. Write {tool!r} alone."
     )
 
 

@@ -36,7 +36,7 @@ class ProviderEntry(msgspec.Struct, frozen=True):
     headers: Annotated[dict[str, str], Meta(description="Headers sent with every request")] = {}
     oauth: Annotated[
         OAuthEntry | None,
-        Meta(description="OAuth endpoints, with which `planck auth login PROVIDER` signs in"),
+        Meta(description="OAuth endpoints that `planck auth login PROVIDER` uses"),
     ] = None
     has_api_key: Annotated[
         bool,
@@ -116,7 +116,7 @@ class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accept: Annotated[
         list[str],
         Meta(
-            description="Repositories and folders that the node works on; `*` matches any part; empty: none"
+            description="Repositories and folders that the node works on (`*` matches any part); empty: none"
         ),
     ] = []
     trust: Annotated[
@@ -231,7 +231,7 @@ class Config(msgspec.Struct, frozen=True):
     cluster: Annotated[
         ClusterEntry,
         Meta(
-            description="When a node counts as lost; use the same values on all nodes in a pool; "
+            description="When a node counts as lost (use the same values on all nodes in a pool); "
             "user configuration only"
         ),
     ] = ClusterEntry()

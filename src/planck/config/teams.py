@@ -243,7 +243,10 @@ def _check_root(name: str, places: Sequence[str]) -> str:
     if not place:
         return f"root {name!r} is outside the workspace, or protected. Use another folder in the workspace."
     if not os.path.isdir(place) or os.path.realpath(place) != place:
-        return f"root {name!r} must be an existing folder in the workspace, not a link. Create it first."
+        return (
+            f"root {name!r} must be an existing folder in the workspace, not a link. "
+            "Create the folder, or use another one."
+        )
     return ""
 
 
@@ -285,8 +288,8 @@ def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
     for name in foreign.env:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             yield (
-                "acp.env takes variable names; their values come from your environment. "
-                f"{name!r} is not a variable name."
+                f"{name!r} in acp.env is not a variable name. List names only; "
+                "their values come from your environment."
             )
 
 

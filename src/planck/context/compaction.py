@@ -358,7 +358,8 @@ def _digest(messages: Sequence[Message], most: int) -> str:
         line = truncate(" ".join(_render_short(message).split()), 160).replace("\n", " ")
         room -= len(line.encode()) + 1
         if room < 0:
-            lines.append(f"({len(messages) - len(lines)} earlier messages left out)")
+            count = len(messages) - len(lines)
+            lines.append(f"({count} earlier message{'' if count == 1 else 's'} left out)")
             break
         lines.append(line)
     return "\n".join(reversed(lines))

@@ -250,7 +250,7 @@ class OpenSession:
             isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
         ):
             raise AgentError(
-                ErrorKind.DETACHED, f"Agent {agent!r} is in the log but no longer alive. Spawn another one."
+                ErrorKind.DETACHED, f"Agent {agent!r} has ended. Choose another agent in this session."
             )
         names = [member.name for member in team.members]
         hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."

@@ -25,7 +25,7 @@ from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, add_extra
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
@@ -58,8 +58,7 @@ def find_missing_spans() -> str:
     if find_spec("opentelemetry") and find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter"):
         return ""
     return (
-        "OTEL_EXPORTER_OTLP_ENDPOINT is set, but sending spans needs the extra `otel`. "
-        "Run \"pip install 'planck-agents[otel]'\"."
+        f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but sending spans needs the extra `otel`; {add_extra('otel')}."
     )
 
 

@@ -43,7 +43,7 @@ def run(
         raise PlanckError(
             ErrorKind.INVALID_ARGS,
             f"run(resume={resume!r}) continues a stored session and does not take {' or '.join(unfit)}. "
-            "Leave that out, or start a new session without resume.",
+            f"Leave out {' and '.join(unfit)}, or start a new session without resume.",
         )
 
     options = RunOptions(

@@ -191,13 +191,22 @@ def _name_platform() -> str:
 
 def read_allowance(options: RunOptions) -> Allowance | None:
     """Returns what one run may take; raises `invalid_args` for an amount that is none."""
-    try:
-        return msgspec.convert(options.budget, Allowance) if options.budget else None
-    except msgspec.ValidationError as failure:
-        names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
-        raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"{names}: {failure}. Pass a number above 0, or leave it out."
-        ) from None
+    for unit, value in options.budget.items():
+        try:
+            msgspec.convert({unit: value}, Allowance)
+        except msgspec.ValidationError:
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                f"{_BUDGET_OPTIONS[unit]}. Pass another value, or leave the option out.",
+            ) from None
+    return msgspec.convert(options.budget, Allowance) if options.budget else None
+
+
+_BUDGET_OPTIONS = {
+    "usd": "--max-budget-usd (max_budget_usd) must be a number above 0 and at most 1,000,000",
+    "tokens": "--max-tokens (max_tokens) must be a whole number from 1 to 1,000,000,000,000",
+}
+"""By unit, the option and the range that an `Allowance` accepts."""
 
 
 def _protect_own(mode: Mode, roots: Sequence[str]) -> Mode:

@@ -49,7 +49,9 @@ class AnswerSchema:
         try:
             schema = json.loads(content)
         except (ValueError, RecursionError) as problem:
-            raise _refuse(f"{str(path)!r} is not valid JSON: {problem}") from None
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS, f"{str(path)!r} is not valid JSON: {problem}. Fix the file."
+            ) from None
         return cls(schema, str(path))
 
     @property
@@ -105,7 +107,9 @@ class AnswerSchema:
                 return result
             answer = self.check(result.text)
         if isinstance(answer, Err):
-            message = f"{answer.message}. It was wrong twice. Simplify the schema, or use another model."
+            message = (
+                f"{answer.message}. The second attempt failed too. Simplify the schema, or use another model."
+            )
             error: dict[str, Any] = {
                 "agent_id": None,
                 "kind": str(answer.kind),

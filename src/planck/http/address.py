@@ -54,7 +54,9 @@ def locate(url: str, network: Network) -> tuple[Origin, str]:
     origin, target = _origin(url)
     proxy = network.https_proxy if origin.tls else network.http_proxy
     if proxy and not _direct(origin, network.no_proxy):
-        origin = msgspec.structs.replace(origin, proxy=_proxy(proxy))
+        origin = msgspec.structs.replace(
+            origin, proxy=_proxy(proxy, "HTTPS_PROXY" if origin.tls else "HTTP_PROXY")
+        )
         if not origin.tls:
             target = f"{origin}{target}"
     return origin, target
@@ -105,13 +107,14 @@ def _canonical_host(host: str) -> str:
     return "localhost" if host in _THIS_MACHINE else f"[{host}]" if ":" in host else host
 
 
-def _proxy(url: str) -> Origin:
+def _proxy(url: str, variable: str) -> Origin:
     try:
         return _origin(url if "://" in url else f"http://{url}")[0]
     except ProviderError as error:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,
-            f"Cannot use the proxy. {error.err.message} To use no proxy, unset HTTPS_PROXY.",
+            f"Cannot use the proxy in {variable} or ALL_PROXY. {error.err.message} "
+            "To use no proxy, unset the variable.",
         ) from None
 
 

@@ -162,7 +162,7 @@ class HttpResponse:
             if self._error is not None:
                 raise self._error
             if self._connection is None:
-                raise _cut_error("The response was closed before it was read completely.")
+                raise _cut_error("The response was closed before all of it was read. Try again.")
             await self._wait()
         chunks, self._chunks, self._buffered = self._chunks, [], 0
         if self._paused:

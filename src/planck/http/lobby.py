@@ -114,7 +114,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head += size
         if self._head > _HEAD or len(self.headers) > _HEADERS:
             self.refuse(
-                431, ErrorKind.LIMIT_EXCEEDED, "The request headers are too large. Send fewer headers."
+                431,
+                ErrorKind.LIMIT_EXCEEDED,
+                "The request headers are too large. Send fewer or shorter headers.",
             )
 
     def on_headers_complete(self) -> None:

@@ -17,7 +17,7 @@ from planck.http.connection import (
     request_head,
 )
 from planck.http.errors import ProviderError
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, add_extra
 
 if TYPE_CHECKING:
     import ssl
@@ -217,7 +217,7 @@ class HttpTransport:
             except OSError as error:
                 raise network_error(
                     f"Cannot use the certificate bundle {self._network.ca_bundle!r}: {_reason(error)}. "
-                    "Check SSL_CERT_FILE."
+                    "Check SSL_CERT_FILE and REQUESTS_CA_BUNDLE."
                 ) from None
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
@@ -232,8 +232,7 @@ def _open_system_store() -> "ssl.SSLContext":
     except ModuleNotFoundError:
         raise ProviderError(
             ErrorKind.NETWORK,
-            "PLANCK_SYSTEM_CERTS needs the extra `certificates`. "
-            "Run \"pip install 'planck-agents[certificates]'\".",
+            f"PLANCK_SYSTEM_CERTS needs the extra `certificates`; {add_extra('certificates')}.",
             {"permanent": True},
         ) from None
     return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -256,8 +255,8 @@ def _unreachable(origin: Origin, error: OSError) -> ProviderError:
     if hasattr(error, "verify_message"):  # ssl.SSLCertVerificationError, which only a loaded ssl can raise
         return ProviderError(
             ErrorKind.NETWORK,
-            f"The certificate for {origin} is not trusted: {_reason(error)}. To trust it, set SSL_CERT_FILE "
-            "to a file with its CA certificate.",
+            f"The certificate for {origin} is not trusted: {_reason(error)}. If the server uses a private "
+            "CA, set SSL_CERT_FILE to a file with the CA certificate.",
             {"permanent": True},
         )
     return network_error(f"Cannot connect to {origin}: {_reason(error)}. Check the address and the network.")

@@ -248,7 +248,7 @@ class Connection:
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        return f"{self._launch.label} sent an invalid MCP result: {where}: {first['msg']}"
+        return f"{self._launch.label} sent an invalid MCP result ({where}: {first['msg']})"
 
     def _failed(self, reason: str) -> Err:
         return Err(ErrorKind.PEER_FAILED, f"{self._launch.label} failed: {reason}")

@@ -123,5 +123,6 @@ class _GuardedApp:
             why = "A page from another origin cannot use this server. Use an MCP client."
             return HTTPStatus.FORBIDDEN, why
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._expected):
-            return HTTPStatus.UNAUTHORIZED, "Missing or invalid token. Send `Authorization: Bearer TOKEN`."
+            why = "Missing or invalid token. Send `Authorization: Bearer TOKEN`, with this server's token."
+            return HTTPStatus.UNAUTHORIZED, why
         return None

@@ -65,7 +65,8 @@ class Instances:
         outcome = await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
         if isinstance(outcome, Err) and outcome.kind in (ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL):
             given_up = peer.state is State.ERROR
-            step = "continue without it" if given_up else "try once more, then continue without it"
+            step = "continue without this tool"
+            step = f"for now, {step}" if given_up else f"try once more, and if that fails, {step}"
             return Err(outcome.kind, add_step(outcome.message, step), outcome.details)
         return outcome
 
@@ -107,5 +108,8 @@ class Instances:
         self.confinable = False
         self._listener.failed_in_sandbox()
         refused = f"the tool cannot run in the sandbox for mode {confinement.mode.value!r}: {why}"
-        step = "call the tool again to ask the user, or tell the user to add a rule with `unconfined`"
+        step = (
+            "to run it without the sandbox, call the tool again (the user will be asked), or tell the user "
+            "to add a rule with `unconfined`"
+        )
         return Err(ErrorKind.SANDBOX_UNAVAILABLE, add_step(refused, step))

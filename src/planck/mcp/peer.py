@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.mcp.listing import Listing
 from planck.mcp.transport import FinalError, Launch
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError, add_extra
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome, unheard
 
@@ -140,12 +140,14 @@ class Peer:
         except TimeoutError:
             if self._connection is not None and call in self._connection.in_flight:
                 self._connection.suspect()
-            longer = "`timeout_ms`" if self.launch.ours else "`timeout` in its mcpServers entry"
+            longer = "pass a larger `timeout_ms`"
+            if not self.launch.ours:
+                longer = "set a larger `timeout` (in ms) in the server's mcpServers entry"
             return Err(
                 ErrorKind.TIMEOUT,
                 f"the call to {name.lstrip(chr(0))!r} on {self.launch.label} did not finish within "
                 f"{timeout:g} s and was stopped; "
-                f"ask for less at a time, or set a larger {longer}",
+                f"ask for less at a time, or {longer}",
                 {"timeout_ms": int(timeout * 1000), "output": call.partial_output},
             )
         finally:
@@ -281,6 +283,5 @@ def _import_sdk() -> None:
             raise
         raise FinalError(
             ErrorKind.PEER_FAILED,
-            f"sidecars and MCP servers need the extra `mcp` ({problem}); "
-            "run `pip install 'planck-agents[mcp]'`",
+            f"sidecars and MCP servers need the extra `mcp` ({problem}); {add_extra('mcp')}",
         ) from problem

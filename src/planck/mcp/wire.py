@@ -103,7 +103,8 @@ class Wire:
         except (ValueError, RecursionError):
             self._bad_lines += 1
             if self._bad_lines >= MAX_BAD_LINES:
-                said = f"it sent {self._bad_lines} lines that are not JSON-RPC; the last is {line[:80]!r}"
+                last = line[:80].decode(errors="replace")
+                said = f"it sent {self._bad_lines} lines that are not JSON-RPC (the last is {last!r})"
                 self._refuse(said)
             return None
         if isinstance(message, JSONRPCResponse | JSONRPCError):

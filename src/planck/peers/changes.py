@@ -57,7 +57,7 @@ class ServerChanges:
             names = ", ".join(listed.spec.name for listed in self._held[:10])
             self._server.changed_state(
                 "connected",
-                f"agents cannot use tools that are new or changed since the start: {names}; {way_out}",
+                f"these tools are new or have changed, so agents cannot use them yet: {names}; {way_out}",
             )
         return same
 
@@ -128,9 +128,10 @@ def _from_difference(text: str, other: str, width: int) -> str:
     pairs = enumerate(zip(text, other, strict=False))
     at = next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(text), len(other)))
     start = max(at - _BEFORE, 0)
-    return ("…" if start else "") + _cut(text[start:], width)
+    return ("…" if start else "") + _cut(text[start:], width, len(text))
 
 
-def _cut(text: str, width: int) -> str:
-    note = f" [{len(text)} characters in total]" if len(text) > width else ""
+def _cut(text: str, width: int, total: int = 0) -> str:
+    """`total`: characters of the whole text, where this is only its end."""
+    note = f" [{total or len(text)} characters in total]" if len(text) > width else ""
     return fit_line(text, width) + note

@@ -210,7 +210,8 @@ class OpenServer(OpenPeer):
         if spec.disabled:
             self.disabled = True
             raise PeerError(
-                ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled; remove `disabled` to use it"
+                ErrorKind.PEER_FAILED,
+                f"mcpServers.{self.name} is disabled; remove `disabled` (or `enabled: false`) to use it",
             )
         planned.folder.mkdir(parents=True, exist_ok=True)
         self._timeout = spec.timeout

@@ -13,7 +13,7 @@ import msgspec
 from planck.config.load import ConfigError, edit_user_file
 from planck.config.project import Project
 from planck.config.resources import Resources
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, add_extra
 from planck.workspace.paths.regular import read_regular
 
 if TYPE_CHECKING:
@@ -86,10 +86,7 @@ def find_missing_extra() -> str:
 
     if find_spec("mcp") is not None:
         return ""
-    return (
-        "sidecars and MCP servers need the extra `mcp`, which is not installed; "
-        "run `pip install 'planck-agents[mcp]'`"
-    )
+    return f"sidecars and MCP servers need the extra `mcp`, which is not installed; {add_extra('mcp')}"
 
 
 def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:

@@ -99,7 +99,8 @@ def _read_arguments(prompt: ServerPrompt, words: str) -> dict[str, str]:
         if free[at:]:
             given[name] = " ".join(free[at:]) if last else free[at]
     if missing := [name for name in prompt.required if name not in given]:
-        names = ", ".join(missing)
-        why = f"/{prompt.command} requires these arguments: {names}. Add them after the command."
+        names, one = ", ".join(missing), len(missing) == 1
+        what, them = ("this argument", "it") if one else ("these arguments", "them")
+        why = f"/{prompt.command} requires {what}: {names}. Add {them} after the command."
         raise PromptError(ErrorKind.INVALID_ARGS, why)
     return given

@@ -54,8 +54,8 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     if not re.fullmatch(r"[\w.@/:+-]([\w.@/:+ -]{0,38}[\w.@/:+-])?", name, re.ASCII):
         raise PeerError(
             ErrorKind.INVALID_ARGS,
-            f"mcpServers: {name!r} is not a valid name. Use at most 40 letters, digits, spaces, `_`, `.` "
-            "and `-`.",
+            f"mcpServers: {name!r} is not a valid name. Use at most 40 characters: letters, digits, `_`, "
+            "`.`, `@`, `/`, `:`, `+`, `-`, and spaces between them.",
         )
     try:
         spec = msgspec.convert(_translate(_expand(raw, environment)), ServerSpec)
@@ -68,7 +68,10 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     elif spec.url and not re.match(r"https?://", spec.url):
         wrong = f"`url` must start with http:// or https://, not {spec.url!r}"
     elif spec.type == "sse":
-        wrong = "the old SSE transport is not supported; set a streamable HTTP `url`"
+        wrong = (
+            "the old SSE transport is not supported; set `url` to a streamable HTTP address and `type` "
+            "to http"
+        )
     else:
         return spec
     raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {wrong}")

@@ -163,7 +163,7 @@ class _Callback:
             words = []
         path = words[1] if len(words) == 3 and words[0] == "GET" else ""
         good = path.startswith("/callback?")
-        text = "Planck received the sign-in. You can close this page." if good else "Not found."
+        text = "You can close this page and return to Planck." if good else "Not found."
         head = f"HTTP/1.1 {200 if good else 404} X\r\ncontent-type: text/plain\r\ncontent-length: {len(text)}"
         writer.write(f"{head}\r\nconnection: close\r\n\r\n{text}".encode())
         with suppress(OSError):

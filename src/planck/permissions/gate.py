@@ -143,12 +143,12 @@ class Gate:
 
         agreed = revise_rule(question, answer.rule or question.rule)
         if isinstance(agreed, Err):
-            return Scope.ONCE, f", once only: {agreed.message}"
+            return Scope.ONCE, f", once only, because {agreed.message}"
         rule = codec.decode_as(agreed.written.encode(), Rule)
         mine = self._session_rules.get(agent_id, ())
         for known in mine:  # a call that is asked about again may be answered so again
             if known.rule == rule and (answer.scope is Scope.SESSION or known.source != _IN_SESSION):
-                return answer.scope, f", as already allowed: {known}"
+                return answer.scope, f"; this rule already existed: {known}"
         source = self._rules.keep(rule) if answer.scope is Scope.RULE else _IN_SESSION
         rules = load([codec.decode(agreed.written)], source)
         self._session_rules[agent_id] = (*mine, *rules)
@@ -260,7 +260,7 @@ class AgentGate:
             return await self.deny(call, "user", why, words=words, **said)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
-            before = "the user said yes, but by then it was no longer allowed: "
+            before = "the user said yes, but by then it was no longer allowed, because "
             return await self._deny_by(call, now, before, **said)
         scope, how = gate.remember(self.agent_id, question, answer)
         reason = f"the user said yes{how}"

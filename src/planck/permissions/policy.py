@@ -138,8 +138,8 @@ def _judge(
     if around.why_closed:
         base = Decision.ASK
         why = (
-            "the sandbox cannot make this folder writable, so changing files requires "
-            f"approval: {around.why_closed}"
+            "changing files here requires approval, because the sandbox cannot make this folder writable: "
+            f"{around.why_closed}"
         )
     if tool in HOST_TOOLS and base is Decision.ASK:
         why = "a request to this host requires approval until a rule allows it"
@@ -186,9 +186,7 @@ def ask_about_address(verdict: Verdict, address: str) -> Verdict:
     if not address:
         return verdict
     rights = msgspec.structs.replace(verdict.confinement, addresses=(address,))
-    why = (
-        f"{address!r} is neither the address of a provider in the configuration nor of a running local server"
-    )
+    why = f"{address!r} is not the address of a configured provider or of a running local server"
     return Verdict(Decision.ASK, rights, why)
 
 

@@ -131,7 +131,7 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     return f"runs in the sandbox for mode {rights.mode.value!r}, {network} network access"
 
 
-_NO_DETOUR = "Do not try to do the same another way."
+_NO_DETOUR = "Do not try to do the same thing another way."
 
 
 def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str, words: str) -> str:
@@ -140,9 +140,15 @@ def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str
         case "user" if words:
             return "Do what they say."
         case "user":
-            return f"{_NO_DETOUR} Do the rest, or end your turn by asking {asker} what to do instead."
+            return (
+                f"{_NO_DETOUR} Continue with the rest of the task, or end your turn by asking {asker} what "
+                "to do instead."
+            )
         case "nobody":
-            return f"{_NO_DETOUR} Do the rest, and list this call in your final text as still to do."
+            return (
+                f"{_NO_DETOUR} Continue with the rest of the task, and list this call in your final text as "
+                "still to do."
+            )
         case "mode" if args.get("escalate"):
             return "Call it without `escalate` if it only reads."
         case "mode" if tool.effect is Effect.FILES:
@@ -153,4 +159,4 @@ def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str
             return f"Ask {asker} to have it done, or report it as not done."
         case "address":
             return "Use a model from `list_models`."
-    return "Leave it out, and say so at the end."
+    return "Continue without this call, and say so at the end."

@@ -173,7 +173,8 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
         words = read_words(rule.command.removesuffix(" *") if begins else rule.command)
         if not words:
             raise RuleError(
-                f"{source}: {rule.command!r} is not a plain command, or the beginning of one. Use words only."
+                f"{source}: {rule.command!r} is not a plain command, or the beginning of one. "
+                "Use plain words, without shell syntax."
             )
     if rule.host and (rule.command or not _names_one(rule.tool, HOST_TOOLS)):
         known = " or ".join(HOST_TOOLS)
@@ -210,8 +211,8 @@ def _check_examples(one: SourcedRule) -> None:
     for examples, wanted in ((one.rule.match, True), (one.rule.not_match, False)):
         for example in examples:
             if matches_example(one, example) is not wanted:
-                says = "does not match" if wanted else "matches"
+                says, key = ("does not match", "match") if wanted else ("matches", "not_match")
                 raise RuleError(
-                    f"{one.source}: {one.rule.command or one.rule.tool!r} {says} its own example "
-                    f"{example!r}. Correct the rule or the example.",
+                    f"{one.source}: {one.rule.command or one.rule.tool!r} {says} {example!r}, an example in "
+                    f"its own `{key}`. Correct the rule or the example.",
                 )

@@ -63,7 +63,7 @@ _OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
 _ADVICE = {
     "mode": _OTHERWISE,
     "nobody": _OTHERWISE,
-    "grant": "To allow it, grant the agent that tool.",
+    "grant": "To allow it, give the agent the tool or the network access that it lacks.",
     "address": "To allow it, add the address under `providers` in your configuration.",
 }
 

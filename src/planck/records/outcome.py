@@ -113,6 +113,11 @@ class Err(msgspec.Struct, frozen=True):
         return f"{self.kind}: {self.full_message}"
 
 
+def add_extra(extra: str) -> str:
+    """Returns how to install an extra. From a clone, because no package index has Planck yet."""
+    return f"run \"pip install '.[{extra}]'\" in your clone of Planck"
+
+
 def say_exception(problem: BaseException) -> str:
     """Returns what an exception says; one without a text, most often a timeout, is put into words."""
     if text := str(problem).strip():

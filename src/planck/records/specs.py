@@ -138,8 +138,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total_agents: Annotated[_Count, Meta(description="Agents started in a session, in total")] = 64
     spawn_depth: Annotated[int, Meta(ge=0, description="How many levels deep agents may spawn agents")] = 1
     inbox: Annotated[_Count, Meta(description="Messages that may be queued for one agent")] = 100
-    messages: Annotated[_Count, Meta(description="Asks and tasks between agents per user message")] = 200
-    calls: Annotated[_Count, Meta(description="Tool calls in one model response; with more, none runs")] = 128
+    messages: Annotated[
+        _Count, Meta(description="Questions and tasks that agents send each other per user message")
+    ] = 200
+    calls: Annotated[
+        _Count, Meta(description="Tool calls in one model response; if there are more, none is run")
+    ] = 128
     answer_bytes: Annotated[_Count, Meta(description="Bytes in one model response; the rest is not read")] = (
         16 << 20
     )

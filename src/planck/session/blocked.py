@@ -43,7 +43,7 @@ def _describe(row: AgentRow, board: Board, now: str) -> str:
         return f"{row.name} {_describe_turn(row, board, now, seen=(row.id,))}"
     if row.unread:
         count = len(row.unread)
-        return f"{row.name} has {count} unread message{'s' * (count > 1)} and has not started on them"
+        return f"{row.name} is idle and has {count} unread message{'s' * (count > 1)}"
     return ""
 
 
@@ -56,7 +56,8 @@ def _describe_turn(row: AgentRow, board: Board, now: str, seen: tuple[str, ...])
     if row.waits:
         return " and ".join(_describe_wait(wait, board, now, seen) for wait in row.waits)
     if row.calls:
-        more = f" and {len(row.calls) - 1} more" if len(row.calls) > 1 else ""
+        others = len(row.calls) - 1
+        more = f" and {others} more call{'s' * (others > 1)}" if others else ""
         span = _format_span(row.calls[0].since, now)
         return f"has been running {_describe_call(row.calls[0])}{more} for {span}"
     return f"has been waiting for the model {row.model} for {_format_span(row.since, now)}"
@@ -75,7 +76,7 @@ def _describe_wait(wait: OpenWait, board: Board, now: str, seen: tuple[str, ...]
     if target is None or wait.on in seen:
         return text
     if target.status == "idle":
-        return f"{text}, who has not started on it"
+        return f"{text}, who has not read it yet"
     return f"{text}, who {_describe_turn(target, board, now, (*seen, wait.on))}"
 
 

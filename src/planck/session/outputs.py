@@ -78,5 +78,6 @@ def _write(file: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
         raise StoreError(
             ErrorKind.WRITE_FAILED,
-            f"the output from another machine cannot be stored here: {failure}; free some disk space",
+            f"the output from another machine cannot be stored here: {failure}; "
+            "check the free disk space and the permissions",
         ) from failure

@@ -177,8 +177,8 @@ def describe_undone(plan: UndoPlan) -> str:
         return ""
     more = f" and {len(done) - _NAMED} more" if len(done) > _NAMED else ""
     return (
-        f"The user undid changes to {', '.join(map(repr, done[:_NAMED]))}{more}: these files are as they "
-        "were before. Read them again before you rely on them, and do not redo the changes unless asked."
+        f"The user undid changes to {', '.join(map(repr, done[:_NAMED]))}{more} and restored the "
+        "earlier state. Read each file again before you rely on it, and do not redo the changes unless asked."
     )
 
 
@@ -237,8 +237,8 @@ class _Story:
         if not found:
             raise UndoError(
                 ErrorKind.NOT_FOUND,
-                "Nothing to undo: no file was changed, the change is already undone, or a command or another "
-                'program made the change, so the earlier content is not known. "git diff" may show it.',
+                "Nothing to undo: no file was changed, or the change is already undone. Planck cannot undo "
+                'changes made by commands or other programs; "git diff" may show them.',
             )
         return found
 
@@ -362,7 +362,10 @@ def _require_same_place(slot: Slot, path: str) -> None:
 def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
     """Returns the file without this change, in a tuple because None is a file; or why it can't be had."""
     if change.fact.keys:
-        return "the old content contains a secret that is not known here; set that secret again, then undo"
+        return (
+            "the old content contains an API key that Planck no longer has; set that key again "
+            "(environment variable or planck auth), then undo"
+        )
     before, after = change.fact.before, change.after
     if not change.known:
         if state is None or _digest(state) != change.fact.after_sha256:

@@ -101,9 +101,15 @@ class _Check:
                 "a command name cannot come from the output of a command that receives a placeholder's value"
             )
         if name.names & self.outputs and self.written:
-            raise ShellError("a command name might come from a file that another command writes")
+            raise ShellError(
+                "a command name might come from a file that another command writes, "
+                "and that file may contain a placeholder's value"
+            )
         if name.runs and self.feeds:
-            raise ShellError("a command whose name is known only at run time might evaluate its input")
+            raise ShellError(
+                "a command whose name is known only at run time might evaluate its input, "
+                "which may contain a placeholder's value"
+            )
         self._refuse_naming(name)
         tainted = self.is_tainted(name)
         if not _is_unknown(name) or not (len(words) > 1 or tainted):
@@ -206,7 +212,8 @@ class _Check:
             # A value that is `-v` makes a variable's name of the next word, and bash evaluates its index.
             if self.is_tainted(following) and (word.text in {"-v", "-R"} or _is_unknown(word)):
                 raise ShellError(
-                    "a placeholder's value cannot follow -v or another value in a test (compare with = or -n)"
+                    "in a test, a placeholder's value cannot come directly after -v or after another "
+                    "expanded value (use = to compare it, or -n to check that it is not empty)"
                 )
 
     def _check_printf(self, rest: list[Word]) -> None:
@@ -234,7 +241,7 @@ class _Check:
                         "which is run as code"
                     )
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
-            raise ShellError("a placeholder's value cannot be where 'env' expects options or a program")
+            raise ShellError("a placeholder's value cannot appear where 'env' expects options or a program")
         if program.reshells and self.feeds and not self._reads_own_input(command):
             raise ShellError(f"{name!r} evaluates its input, which may contain a placeholder's value")
         if name in {"source", "."} and words[1:]:
@@ -253,7 +260,10 @@ class _Check:
         if program.files or program.reshells:
             for file in (*usual, *named):
                 if self.written.has(file, place):
-                    raise ShellError(f"{name!r} might read a file that another command writes")
+                    raise ShellError(
+                        f"{name!r} might read a file that another command writes, "
+                        "and that file may contain a placeholder's value"
+                    )
         reads = any(file.text == "-" or file.text.startswith(("/dev/", "/proc/")) for file in named)
         if name in {"make", "gmake"} and reads and self.feeds and not self._reads_own_input(command):
             raise ShellError(f"{name!r} evaluates its input, which may contain a placeholder's value")
@@ -317,7 +327,7 @@ class _Check:
             if not sure and option.text[:1] != "-":
                 return 0
             if self.is_tainted(option):
-                raise ShellError("a placeholder's value cannot be where a shell expects options")
+                raise ShellError("a placeholder's value cannot appear where a shell expects options")
             if option.text in {"--", "-"}:
                 dashes = True
                 break
@@ -326,7 +336,7 @@ class _Check:
             reads_input |= "s" in option.text and not option.text.startswith("--")
             if option.text.lstrip("-+") in {"o", "O", "rcfile", "init-file"} or option.text.endswith("o"):
                 if any(self.is_tainted(word) for word in rest[:1]):
-                    raise ShellError("a placeholder's value cannot be where a shell expects options")
+                    raise ShellError("a placeholder's value cannot appear where a shell expects options")
                 rest = rest[1:]
         opens = bool(rest) and not dashes and rest[0].text[:1] == EXPANDED
         if opens and ("-" in rest[0].text or any(self.is_tainted(word) for word in rest[1:])):

@@ -126,7 +126,7 @@ class _Survey:
     def _add_assignment(self, word: Word, depth: int) -> None:
         """Adds what a variable makes programs start."""
         if _CHANGES_NAMES.match(word.text):
-            self._doubt("an assignment changes which programs the names refer to")
+            self._doubt("an assignment can change which programs run")
         elif found := _COMMAND_LINES.match(word.text):
             self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
 

@@ -47,7 +47,7 @@ def read_project(path: Path) -> SidecarProject:
         return SidecarProject(source, _project_requirements(path / "pyproject.toml"), packages=packages)
     raise SidecarError(
         ErrorKind.NOT_FOUND,
-        f"no sidecar at {str(path)!r}: the folder needs a {MODULE} or a pyproject.toml; "
+        f"no sidecar at {str(path)!r}, because there is no {MODULE} or pyproject.toml; "
         "run `planck sidecar new`",
     )
 
@@ -125,7 +125,7 @@ def _toml(text: str, file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise SidecarError(
-            ErrorKind.INVALID_ARGS, f"{str(file)!r} is not valid TOML: {problem}; correct it"
+            ErrorKind.INVALID_ARGS, f"{str(file)!r} contains invalid TOML: {problem}; correct it"
         ) from None
 
 

@@ -8,7 +8,9 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.paths.output_file import create_file
 
 FILES = {
-    "sidecar.py": '''"""Tools for this project. Planck reloads this file between calls after you save it.
+    "sidecar.py": '''"""Tools for this project.
+
+When you save this file, Planck reloads it before the next call.
 
 If the tools need packages, add this block at the top of the file, without indentation. Planck then builds an
 environment with these packages:

@@ -51,7 +51,7 @@ def decoded(seq: int, data: bytes) -> Event:
     try:
         event = decode_event(data)
     except (ValueError, RecursionError) as e:  # no UTF-8 and too deep included
-        raise BrokenChain(seq, f"it is not an event: {e}") from e
+        raise BrokenChain(seq, f"it is not a valid event ({e})") from e
     if event.seq != seq:
         raise BrokenChain(seq, f"its content says it is event {event.seq}")
     return event

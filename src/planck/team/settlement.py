@@ -26,9 +26,8 @@ REVIEW = "Any changes it made remain; look at them before you delegate the task 
 def refuse_unknown(others: Sequence[str]) -> Err:
     """Says whom an agent can address instead, by name."""
     known = f"The team has {', '.join(others)}; use `list_team` to see what they do."
-    return Err(
-        GONE.kind, GONE.message, {"hint": known if others else "Nobody else is in the team; do it yourself."}
-    )
+    alone = "Nobody else is in the team; do the work yourself."
+    return Err(GONE.kind, GONE.message, {"hint": known if others else alone})
 
 
 def refuse_response(why: str) -> Err:

@@ -257,17 +257,20 @@ async def _wait_for_arrival(held: ToolSet, names: Iterable[str]) -> None:
 def _check_limits(team: Team, caller: Member) -> Err | None:
     limits = team.limits
     if caller.depth >= limits.spawn_depth:
-        what, limit = "nested agents (limits.spawn_depth)", limits.spawn_depth
-        way_out = "use an existing agent, or do it yourself"
+        limit = limits.spawn_depth
+        why = f"agents can be nested at most {limit} level{'s' * (limit != 1)} deep (limits.spawn_depth)"
+        way_out = "use an existing agent, or do the work yourself"
     elif len(team.members) >= limits.live_agents:
-        what, limit = "live agents (limits.live_agents)", limits.live_agents
+        limit = limits.live_agents
+        why = f"the limit for live agents is {limit} (limits.live_agents)"
         way_out = "use an existing agent, or destroy one that has finished its work"
     elif team.total >= limits.total_agents:
-        what, limit = "agents in one session (limits.total_agents)", limits.total_agents
-        way_out = "use an existing agent, or do it yourself"
+        limit = limits.total_agents
+        why = f"the limit for agents in one session is {limit} (limits.total_agents)"
+        way_out = "use an existing agent, or do the work yourself"
     else:
         return None
-    return Err(ErrorKind.LIMIT_EXCEEDED, f"the limit for {what} is {limit}; {way_out}", {"limit": limit})
+    return Err(ErrorKind.LIMIT_EXCEEDED, f"{why}; {way_out}", {"limit": limit})
 
 
 def _split_grants(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

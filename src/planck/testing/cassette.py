@@ -158,7 +158,7 @@ def _find_difference(path: str, recorded: Any, now: Any, ids: dict[str, str]) ->
             if found := _find_difference(f"{path}[{at}]", one, other, ids):
                 return found
         if len(recorded) != len(now):
-            return f"{path} has {len(recorded)} entries on the tape and {len(now)} now"
+            return f"the length of {path} is {len(recorded)} on the tape and {len(now)} now"
         return ""
     if recorded == now or (
         isinstance(recorded, str) and isinstance(now, str) and _pair_ids(recorded, now, ids)

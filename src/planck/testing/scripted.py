@@ -92,8 +92,8 @@ class ScriptedProvider:
         if number >= len(script):
             return Err(
                 ErrorKind.INTERNAL_ERROR,
-                f"The script for agent {request.agent_id!r} has {len(script)} answers, "
-                "and another was requested. Add one.",
+                f"Agent {request.agent_id!r} asked for answer {number + 1}, but its script has only "
+                f"{len(script)}. Add another.",
             )
         return script[number]
 

@@ -45,7 +45,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
         ) from None
     if not isinstance(value, dict):
         raise ArgumentError(
-            f"the arguments must be a JSON object, not {text[:80]!r}; send each argument by its name"
+            f"the arguments must be a JSON object, not {text[:80]!r}; pass each argument by name"
         )
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)

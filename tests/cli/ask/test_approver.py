@@ -60,7 +60,7 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
             "\r\n", ""
         )
         assert "outside the sandbox: it may change any of your files and use the network" in run_.text
-        assert "s: allow for this session" not in run_.text
+        assert "s: for this session" not in run_.text
         run_.type("\n")
         at = await run_.until("Enter alone is not an answer", at)
         run_.type("ye\n")
@@ -161,7 +161,7 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
         run_ = await run(bench)
         at = await run_.until("y: allow once")
         at = await run_.until(
-            "s: allow for this session, this agent only: exactly bash touch one (outside the sandbox)\r\n",
+            "s: for this session and this agent, allow exactly: bash touch one (outside the sandbox)\r\n",
             at,
         )
         run_.type("s\n")
@@ -197,13 +197,13 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
             subprocess.run(["git", *words], cwd=bench.work, check=True)
         (bench.work / "one").touch()
         run_ = await run(bench)
-        at = await run_.until("e RULE: change the rule first, for example: e git commit *")
+        at = await run_.until("e RULE: change the rule before you answer (for example, e git commit *)")
         run_.type("e git *\n")
         at = await run_.until("a rule cannot have * directly after 'git'", at)
-        at = await run_.until("exactly bash git commit -m x", at)
+        at = await run_.until("exactly: bash git commit -m x", at)
         at = await run_.until("e RULE:", at)
         run_.type("e git commit *\n")
-        at = await run_.until("s: allow for this session, this agent only: bash git commit *", at)
+        at = await run_.until("s: for this session and this agent, allow: bash git commit *", at)
         at = await run_.until('"command": "git commit *"', at)
         at = await run_.until("e RULE:", at)
         run_.type("r\n")

@@ -500,7 +500,7 @@ async def test_an_undo_and_a_redo_say_what_is_entered_here_to_take_them_back(tmp
         at = await run.until("To reverse this: /redo", at)
         assert (bench.work / "a.py").read_text() == "x = 1\n"
         run.type("/redo\r")
-        at = await run.until("Redone in 1 file: a.py. To reverse this: /undo --call undo-", at)
+        at = await run.until("Redid the changes in 1 file: a.py. To reverse this: /undo --call undo-", at)
         assert (bench.work / "a.py").read_text() == "x = 2\n"
         await leave(run, at)
 
@@ -517,16 +517,16 @@ async def test_changes_are_looked_through_and_one_is_taken_back_and_up_again(tmp
         run.type("j")
         at = await run.until("→ b.txt", at)
         run.type("u")
-        at = await run.until("Undone in 1 file: b.txt. To reverse this: u", at)
+        at = await run.until("Undid the changes in 1 file: b.txt. To reverse this: press u", at)
         at = await run.until("+b", at)
         assert sorted(path.name for path in bench.work.glob("*.txt")) == ["a.txt", "c.txt"]
         run.type("u")
-        at = await run.until("Redone in 1 file: b.txt.", at)
+        at = await run.until("Redid the changes in 1 file: b.txt.", at)
         assert (bench.work / "b.txt").read_text() == "b\n"
         run.type("q")
         at = await run.until("\x1b[?1049l", at)
         run.type("/undo\r")  # of all three: each has its name
-        at = await run.until("Undone in 3 files: ", at)
+        at = await run.until("Undid the changes in 3 files: ", at)
         assert [name in run.text[-3000:] for name in ("  a.txt", "  b.txt", "  c.txt")] == [True] * 3
         await leave(run, at)
     assert not list(bench.work.glob("*.txt"))

@@ -14,7 +14,7 @@ from planck.records.events import Event
 LOGS = Path(__file__).parents[2] / "logs"
 
 NOW = {
-    "two-asks-one-answered": "lead: waits for bob 0 s · bob: thinking 0 s",
+    "two-asks-one-answered": "lead: waiting for bob 0 s · bob: thinking 0 s",
     "open-question": "asks you about write 0 s",
     "open-task": "lead: thinking 0 s · bob: list_dir 0 s",
     "stopping": "lead: stopping · bob: stopping",

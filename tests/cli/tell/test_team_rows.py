@@ -18,7 +18,7 @@ from planck.records.visible import count_columns
 LOGS = Path(__file__).parents[2] / "logs"
 
 NOW = {
-    "two-asks-one-answered": ["◌ lead  waits for bob  0 s  $0.0001", "● bob   thinking  0 s"],
+    "two-asks-one-answered": ["◌ lead  waiting for bob  0 s  $0.0001", "● bob   thinking  0 s"],
     "open-question": ["▲ asks you: write  0 s"],
     "open-task": ["● lead  thinking  0 s  $0.0001", "● bob   list_dir  0 s  $0.0001"],
     "stopping": ["● lead  stopping  0 s  $0.0001", "● bob   stopping  0 s"],

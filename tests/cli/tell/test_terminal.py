@@ -56,7 +56,7 @@ async def test_the_cost_is_told_at_the_end(tmp_path: Path) -> None:
     async with WireServer(scripted("ok")) as server:
         run = await finished("run", "go", *FULL, bench=Bench(tmp_path, server.url))
     assert "2 steps · " in lines(run.text)[-2]
-    assert re.search(r"\d in, \d+ out · ", lines(run.text)[-2])
+    assert re.search(r"\d tokens in, \d+ out · ", lines(run.text)[-2])
 
 
 async def test_a_terminal_that_can_do_nothing_gets_plain_text(tmp_path: Path) -> None:

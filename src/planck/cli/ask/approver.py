@@ -180,13 +180,14 @@ def _reasons(question: Question) -> str:
 def _choices(question: Question) -> str:
     lines = ["  y: allow once · n: deny · n REASON: deny with a reason"]
     if question.rule:
-        exactly = "exactly " if json.loads(question.written).get("exact") else ""
+        exactly = " exactly" if json.loads(question.written).get("exact") else ""
         lines += [
-            f"  s: allow for this session, this agent only: {exactly}{question.rule}",
+            f"  s: for this session and this agent, allow{exactly}: {question.rule}",
             f"  r: always allow; saves {json.dumps(json.loads(question.written))} in {question.place}",
         ]
         if question.wider:
-            lines.append(f"  e RULE: change the rule first, for example: e {_command(question.wider)}")
+            example = f"for example, e {_command(question.wider)}"
+            lines.append(f"  e RULE: change the rule before you answer ({example})")
     return "\n".join(lines)
 
 

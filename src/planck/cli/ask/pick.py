@@ -28,7 +28,8 @@ def pick_session(archive: Archive) -> str:
     for at, line in enumerate(rows := [*make_rows(sessions, archive.now(), width - len(indent))]):
         number, rest = divmod(at * len(sessions), len(rows))
         print(f"{indent if rest else f'{number + 1}  '}{line}")
-    answer = ask(f"Resume which session? (1-{len(sessions)}, a name, or Enter to cancel)  ")
+    numbers = "1" if len(sessions) == 1 else f"1-{len(sessions)}"
+    answer = ask(f"Resume which session? ({numbers}, a name, or Enter to cancel)  ")
     if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
         return sessions[int(answer) - 1].id
     if not answer:

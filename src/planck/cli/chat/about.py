@@ -126,13 +126,19 @@ async def run_interrupt(talk: "Talk", rest: str) -> None:
         names = ", ".join(spec.name for spec in talk.session.members)
         say(talk.frontend, f"Unknown member {name!r}. Members: {names}.", "yellow")
         return
+    everything = "all agents and your command" if talk.shell_command else "all agents"
     talk.interrupt(name)
-    say(talk.frontend, f"Stopping {name or 'all agents'}.", "dim")
+    say(talk.frontend, f"Stopping {name or everything}.", "dim")
 
 
 async def run_tools(talk: "Talk", rest: str) -> None:
     tools = talk.session.tools
-    say(talk.frontend, f"{talk.session.orchestrator.name} has {len(tools)} tools: {', '.join(sorted(tools))}")
+    name = talk.session.orchestrator.name
+    if not tools:
+        say(talk.frontend, f"{name} has no tools.")
+        return
+    count = "1 tool" if len(tools) == 1 else f"{len(tools)} tools"
+    say(talk.frontend, f"{name} has {count}: {', '.join(sorted(tools))}")
     say(talk.frontend, 'Run "planck tools show NAME" for details.', "dim")
 
 

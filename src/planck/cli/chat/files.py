@@ -69,7 +69,7 @@ async def _take_back(talk: "Talk", change: FileDiff) -> str:
     except PlanckError as failure:
         return failure.err.message
     talk.last_undo = "" if undo else call
-    return " · ".join([report(plan, "u"), *list_obstacles(plan)])
+    return " · ".join([report(plan, "press u"), *list_obstacles(plan)])
 
 
 def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
@@ -93,10 +93,9 @@ async def run_undo(talk: "Talk", rest: str) -> None:
 
 async def run_redo(talk: "Talk", rest: str) -> None:
     if not talk.last_undo:
-        say(
-            talk.frontend,
-            'Nothing to redo in this conversation. To reverse an earlier undo, run "planck undo --call ID".',
-        )
+        by_id = "use /undo --call ID (/diff lists the IDs)"
+        how = "select the change in /diff and press u" if talk.frontend.live else by_id
+        say(talk.frontend, f"Nothing to redo in this conversation. To reverse an earlier undo, {how}.")
         return
     call, talk.last_undo = talk.last_undo, ""
     await undoing.undo(talk.frontend, talk.session, Selection(call=call))
@@ -143,10 +142,8 @@ async def run_copy(talk: "Talk", rest: str) -> None:
     if not text:
         say(talk.frontend, "There is no answer to copy yet.")
     elif talk.frontend.copy(text):
-        say(
-            talk.frontend,
-            f"Sent the last answer ({len(text):,} characters) to your terminal's clipboard.",
-        )
+        size = "1 character" if len(text) == 1 else f"{len(text):,} characters"
+        say(talk.frontend, f"Sent the last answer ({size}) to your terminal's clipboard.")
     else:
         say(
             talk.frontend, "There is no terminal to copy to. Use /export to write the conversation to a file."

@@ -124,7 +124,8 @@ async def run_rewind(talk: "Talk", rest: str) -> None:
     else:
         at = int(numbers[0]) - 1 if numbers[0].isdecimal() else -1
         if not 0 <= at < len(rows) or len(numbers) > 1:
-            say(talk.frontend, f"Use /rewind N [--files] with a number from 1 to {len(rows)}.", "yellow")
+            which = "1" if len(rows) == 1 else f"a number from 1 to {len(rows)}"
+            say(talk.frontend, f"Use /rewind N [--files], where N is {which}.", "yellow")
             return
     if at is None:
         return

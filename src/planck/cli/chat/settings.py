@@ -68,7 +68,7 @@ async def run_model(talk: "Talk", rest: str) -> None:
     if rest:
         model = await talk.session.change_model(rest)
         if not talk.frontend.live:
-            say(talk.frontend, f"Model: {model.label}. /model NAME switches to another.")
+            say(talk.frontend, f"Model set to {model.label}.")
         return
     if not talk.frontend.live:
         say(
@@ -111,10 +111,12 @@ async def run_reload(talk: "Talk", rest: str) -> None:
     resources.refresh()
     instructions = resources.instructions()
     skills, commands = resources.skills(), resources.commands()
+    skill_count = "1 skill" if len(skills.skills) == 1 else f"{len(skills.skills)} skills"
+    command_count = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
     say(
         talk.frontend,
         f"Reloaded: configuration, AGENTS.md ({len(instructions.text):,} characters), "
-        f"{len(skills.skills)} skills, {len(commands)} commands. Agents see the changes in their next turn.",
+        f"{skill_count}, {command_count}. Agents see the changes in their next turn.",
     )
     for notice in talk.planck.notices:
         say(talk.frontend, notice, "yellow")

@@ -119,7 +119,8 @@ class Talk:
         blocks, earlier = await read_past(self.session, past)
         self.teller.go_on_from(past)
         if earlier:
-            say(self.frontend, f"… {earlier:,} earlier events; /transcript shows everything", "dim")
+            events = "event" if earlier == 1 else "events"
+            say(self.frontend, f"… {earlier:,} earlier {events}; /transcript shows everything", "dim")
         for block in blocks:
             self.frontend.show(block)
             if not isinstance(block, Answer) and block.rest:
@@ -287,7 +288,7 @@ class Talk:
         if self.busy and not COMMANDS[name].busy:
             say(
                 self.frontend,
-                f"An agent or command is still running. Press Esc to interrupt it, then use /{name}.",
+                f"An agent or command is still running. Stop it with /interrupt, then use /{name}.",
                 "yellow",
             )
             return
@@ -295,7 +296,7 @@ class Talk:
 
     def _run_shell(self, command: str) -> None:
         if self._shell and not self._shell.done():
-            say(self.frontend, "Your last command is still running. Press Esc to stop it.", "yellow")
+            say(self.frontend, "Your last command is still running. Stop it with /interrupt.", "yellow")
             return
         self._command, self._shell_since = command, asyncio.get_running_loop().time()
         self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))

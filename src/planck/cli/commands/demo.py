@@ -89,4 +89,4 @@ The session is saved in {home / "sessions"}. List it:
 The team is defined in {home / "teams/demo/TEAM.json"}. Create your own:
   planck teams new mine -m PROVIDER/MODEL
 Run a task in your own project, with your own model:
-  planck run "the tests fail; find out why and fix it" -m PROVIDER/MODEL"""
+  planck run "the tests fail; find out why and fix the bug" -m PROVIDER/MODEL"""

@@ -139,9 +139,13 @@ def _add(options: argparse.Namespace) -> int:
             pass
         case [address] if address.startswith(("http://", "https://")) and not (command or url):
             url = address
+        case [first, *_] if first.startswith(("http://", "https://")):
+            raise UsageError(ErrorKind.INVALID_ARGS, _EITHER)
         case words:
             right = f"planck mcp add {options.name} -- {shlex.join([*words, *command])}"
             raise UsageError(ErrorKind.INVALID_ARGS, f"Put the server's command after --. Run `{right}`.")
+    if bool(command) == bool(url):
+        raise UsageError(ErrorKind.INVALID_ARGS, _EITHER)
     entry = {
         "command": command[0] if command else "",
         "args": command[1:],
@@ -157,6 +161,9 @@ def _add(options: argparse.Namespace) -> int:
             where = f"Your servers start in {str(project.home)!r}, where {word!r} may not exist."
             complain(f"{where} Use the full path {os.path.abspath(word)!r}.")
     return 0
+
+
+_EITHER = f"A server needs either one URL or a command after --. Example: `{EXAMPLE}`."
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, str]:

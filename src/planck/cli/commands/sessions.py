@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=amount,
         default=10.0,
         metavar="N",
-        help="export html: Maximum size in MB (default: 10)",
+        help="export html: Maximum size in MiB (default: 10)",
     )
     parser.add_argument(
         "--with-log",
@@ -161,7 +161,7 @@ def _branch(children: dict[str, list[headless.SessionInfo]], now: str) -> Iterat
         waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
     names = max((len(indent) + measure_name(info) for info, indent in found), default=0)
     for info, indent in found:
-        at = f" (at {info.forked_at})" if info.forked_at else ""
+        at = f" (at event {info.forked_at})" if info.forked_at else ""
         room = width - len(indent) - len(at)
         for row in make_rows([info], now, room, whole=whole, names=names - len(indent)):
             yield f"{indent}{row}{at}"
@@ -195,7 +195,7 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
     held = f" in process {info.holder.pid} on {info.holder.host}" if info.holder else ""
     yield f"{fit_line(info.name, 64)} ({fit_line(info.id, 64)}) · {STATES[info.state]}{make_plain(held)}"
     yield make_plain(
-        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {info.head} events"
+        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {_count_events(info.head)}"
     )
     if info.parent:
         yield make_plain(f"forked from {info.parent} at event {info.forked_at}")
@@ -258,8 +258,8 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         "chain": "hash chain intact",
     }
     by = ", ".join(words[one] for one in proof.by)
-    said = f"{fit_line(proof.name, 64)}: verified, {proof.events} events, {by}, hash {make_plain(proof.hash)}"
-    _print(proof, [said], options.json)
+    said = f"{fit_line(proof.name, 64)}: verified, {_count_events(proof.events)}, {by}"
+    _print(proof, [f"{said}, hash {make_plain(proof.hash)}"], options.json)
 
 
 async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
@@ -277,7 +277,13 @@ async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
 
 
 def _done(what: str, info: headless.SessionInfo, as_json: bool) -> None:
-    _print(info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({info.head} events)"], as_json)
+    _print(
+        info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({_count_events(info.head)})"], as_json
+    )
+
+
+def _count_events(count: int) -> str:
+    return "1 event" if count == 1 else f"{count} events"
 
 
 def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
@@ -293,7 +299,7 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
         from planck.cli.ask.typed_line import ask
 
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
-        print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")
+        print(f"{make_plain(info.name)} ({make_plain(info.id)}), {_count_events(info.head)}{about}")
         if ask("Delete this session permanently? [y/N] ").lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 0

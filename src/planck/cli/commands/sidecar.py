@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     match options.action:
         case "new":
-            return _new(_find_folder(options.path))
+            return _new(_find_folder(options.path), own=options.path == SIDECAR)
         case "run":
             return _run(options)
         case _:
@@ -64,12 +65,17 @@ def _find_folder(path: str) -> Path:
     return Path(os.path.relpath(project.workspace / SIDECAR))
 
 
-def _new(folder: Path) -> int:
+def _new(folder: Path, *, own: bool) -> int:
+    """`own`: in the folder where Planck looks for a project's sidecar."""
     from planck.headless import create_sidecar
 
     for file in create_sidecar(folder):
         print(file)
-    complain(f"Test it with: python -m pytest {folder} && planck sidecar status --trust")
+    if own:
+        complain(f"Test it with: python -m pytest {folder} && planck sidecar status --trust")
+    else:
+        complain(f"To use it, set `sidecar` to {str(folder.absolute())!r} in .planck/config.json.")
+        complain(f"Test it with: python -m pytest {shlex.quote(str(folder))}")
     return 0
 
 

@@ -26,6 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     catalog = open_project(options).resources.skills()
     if options.action == "show":
+        if not options.name:
+            raise UsageError(ErrorKind.INVALID_ARGS, f'Missing skill. Example: "{EXAMPLE}".')
         if options.name not in catalog.skills:
             raise UsageError(
                 ErrorKind.NOT_FOUND, f'Skill not found: {options.name!r}. Run "planck skills list".'

@@ -57,12 +57,9 @@ async def _ask(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
             found = await desk.check()
             server = f"PostgreSQL {found['postgresql']}, schema version {found['version']}"
             needed = f"This version of Planck needs schema version {found['known']}."
-            return _say(
-                options,
-                found,
-                f"{server}: ready.",
-                f'{server}: not ready. {needed} Run "planck store init".',
-            )
+            newer = int(str(found["version"])) > int(str(found["known"]))
+            step = "Upgrade Planck on this machine." if newer else 'Run "planck store init".'
+            return _say(options, found, f"{server}: ready.", f"{server}: not ready. {needed} {step}")
         return await _tokens(desk, options)
 
 

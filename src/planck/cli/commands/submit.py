@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="Repository to work on: a URL, or a path that every node can read",
     )
-    parser.add_argument("--ref", default="", help="Branch, tag or commit (default: the repository's default)")
+    parser.add_argument("--ref", default="", help="Branch, tag or commit (default: the default branch)")
     parser.add_argument(
         "--need",
         action="append",

@@ -19,7 +19,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--agent", default="", metavar="NAME", help="Undo everything this agent wrote")
     which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything written in turn N")
-    which.add_argument("--call", default="", metavar="ID", help="Undo one tool call, or redo an undo")
+    which.add_argument(
+        "--call",
+        default="",
+        metavar="ID",
+        help="Undo one tool call; with the id of an undo, redo its changes",
+    )
     parser.add_argument(
         "-r",
         "--resume",
@@ -47,14 +52,14 @@ async def run(options: argparse.Namespace) -> int:
             if not any(not step.conflict for step in plan.steps):
                 report_error(
                     ErrorKind.EDIT_CONFLICT,
-                    "Nothing was undone, because every change has a conflict. "
+                    "Nothing was changed, because every change has a conflict. "
                     "Resolve the conflicts shown above.",
                 )
                 return headless.Exit.FAILURE
             if (
                 not options.yes
                 and sys.stdin.isatty()
-                and ask("Undo these changes? [y/N] ").lower() not in ("y", "yes")
+                and ask("Apply these changes? [y/N] ").lower() not in ("y", "yes")
             ):
                 print("Nothing was changed.")
                 return headless.Exit.DONE

@@ -23,7 +23,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"version": planck.__version__, "installed_by": how, "command": command})
     else:
-        print(f"planck {planck.__version__}, installed via {how}. To update, run: {command}")
+        source = "from a git checkout" if _is_checkout() else f"via {how}"
+        print(f"planck {planck.__version__}, installed {source}. To update, run: {command}")
     return 0
 
 

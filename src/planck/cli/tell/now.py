@@ -69,7 +69,7 @@ class Now:
             yield "▲", f"asks you about {fit_line(asked[0].tool, 60)} {self._elapsed(asked[0].since)}"
         if row.waits:
             names = ", ".join(self._live_board.find_name(wait.on) for wait in row.waits)
-            yield "◌", f"waits for {names} {self._elapsed(row.waits[0].since)}"
+            yield "◌", f"waiting for {names} {self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
         # Of several questions one is answered: its call ends when those before it have.
         answered = {call.id for call in row.calls if row.waits and call.name == ASK}

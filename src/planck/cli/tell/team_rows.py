@@ -123,7 +123,7 @@ class TeamRows:
             return Doing("●", f"{running[0].name} {running[0].subject}{more}", running[0].since)
         if row.waits:
             names = ", ".join(dict.fromkeys(self._live_board.find_name(wait.on) for wait in row.waits))
-            return Doing("◌", f"waits for {names}", row.waits[0].since)
+            return Doing("◌", f"waiting for {names}", row.waits[0].since)
         return Doing("●", self._live_board.say_passing(row.id), row.since)
 
     def _colour(self, id: str) -> str:

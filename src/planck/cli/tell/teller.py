@@ -308,11 +308,14 @@ class Teller:
         if data.get("why") != "notice" or not data.get("limit"):
             return []
         account, limit, spent = data.get("account", ""), data.get("limit", {}), data.get("spent", {})
-        who = self.name(account) if account in self._names else f"the {account}"
+        whole = f"the {account}" if account in ("run", "session") else f"{self.name(event.agent_id)}'s task"
+        who = self.name(account) if account in self._names else whole
         unit = max(limit, key=lambda one: spent.get(one, 0) / (limit[one] or 1))
         stops = data.get("stops_in_s")
         when = f"; at this rate it stops {say_when(stops)}" if stops else ""
-        used = f"! budget: {who} has used 80% of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
+        amount = spent.get(unit, 0)
+        share = f"{100 * amount / (limit[unit] or 1):.0f}%"
+        used = f"! budget: {who} has used {share} of {say(unit, limit[unit])} ({say(unit, amount)})"
         return [self._note(None, used + when, "yellow")]
 
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:

@@ -30,7 +30,7 @@ def report(plan: "UndoPlan", back: str) -> str:
     done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
         return "No files changed."
-    again = all(call.startswith("undo-") for step in done for call in step.calls)
+    did = "Redid" if all(call.startswith("undo-") for step in done for call in step.calls) else "Undid"
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
     names = ", ".join(name_path(step.path) for step in done)
-    return make_plain(f"{'Redone' if again else 'Undone'} in {files}: {names}. To reverse this: {back}")
+    return make_plain(f"{did} the changes in {files}: {names}. To reverse this: {back}")

@@ -230,7 +230,7 @@ class Hooked:
         changed = self._hooks.changed.pop(done.call.id, "")
         if not changed:
             return done
-        text = f"{done.output}\n\nHook: the call ran with different arguments: {changed}"
+        text = f"{done.output}\n\nHook: a hook changed the arguments, and the call ran with {changed}"
         return msgspec.structs.replace(done, output=text)
 
     async def _past_hooks(self, done: Finished) -> Finished:

@@ -31,7 +31,7 @@ async def make_lead(
     if name not in kinds:
         for file, why in runtime.project.resources.agents().problems.items():
             if file.stem == name:
-                raise ConfigError(ErrorKind.INVALID_ARGS, f"Agent {name!r} cannot be used: {file}: {why}.")
+                raise ConfigError(ErrorKind.INVALID_ARGS, f"Agent {name!r} in {file} cannot be used: {why}.")
         hint = did_you_mean(name, kinds) or (f". Available: {', '.join(kinds)}." if kinds else ".")
         raise ConfigError(
             ErrorKind.NOT_FOUND,

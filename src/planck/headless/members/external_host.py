@@ -24,7 +24,7 @@ from planck.headless.members.external_rights import ExternalRights
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.gate import AgentGate
 from planck.records.events import Status
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, add_extra
 from planck.records.specs import FOREIGN, AgentSpec
 from planck.toolkit.scribe import Scribe
 from planck.workspace.sandbox.programs import list_parts
@@ -166,6 +166,5 @@ def _import_service() -> None:
             raise
         raise ExternalError(
             ErrorKind.PEER_FAILED,
-            f"members that are external programs need the extra `mcp` ({problem}). "
-            "Run \"pip install 'planck-agents[mcp]'\".",
+            f"members that are external programs need the extra `mcp` ({problem}); {add_extra('mcp')}.",
         ) from problem

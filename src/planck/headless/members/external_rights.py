@@ -136,7 +136,7 @@ class ExternalRights:
             )
         confined = verdict.decision is Decision.ALLOW
         if confined:
-            why = "mode 'ask': this is an external program; once started, it can change the workspace"
+            why = "mode 'ask': this external program can change the workspace once it has started"
             verdict = replace(verdict, why=why)
         rights = replace(verdict.confinement, network=self._acp.network or verdict.confinement.network)
         answer = await self._ask(replace(verdict, confinement=rights))

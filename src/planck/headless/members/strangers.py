@@ -26,13 +26,13 @@ def refuse_strangers(project: Project, log: SessionLog) -> None:
             raise SessionError(
                 ErrorKind.PERMISSION_DENIED,
                 f"An agent in this imported session runs the program {shlex.join(one.command)!r}, which "
-                "none of your teams uses. If you know the program, add it to a TEAM.json. "
+                "none of your teams uses. If you trust the program, add it to a TEAM.json. "
                 f'To only read the session, run "planck sessions show {log.name}".',
             )
     if stranger := find_stranger(project.config, log.models()):
         raise SessionError(
             ErrorKind.PERMISSION_DENIED,
             f"Agents in this imported session use {stranger!r}, which is not in your `providers`. "
-            "If you know the address, add it there. "
+            "If you trust the address, add it there. "
             f'To only read the session, run "planck sessions show {log.name}".',
         )

@@ -136,7 +136,9 @@ class Places:
         self._check_folder(source, shared=True)
         if not os.path.isdir(found):
             raise PoolError(
-                ErrorKind.NOT_FOUND, f"{found!r} does not exist on this node. Mount it, or submit a URL."
+                ErrorKind.NOT_FOUND,
+                f"There is no folder {found!r} on this node. Make it available there "
+                "(for example, mount it), or submit a repository's URL.",
             )
         if (
             self._list_trusted(source)
@@ -189,7 +191,8 @@ class Places:
         if found is None:
             raise PoolError(
                 ErrorKind.NOT_FOUND,
-                f"{path!r} is not a repository on this node. Mount it, or submit a URL.",
+                f"There is no Git repository at {path!r} on this node. Make it available there "
+                "(for example, mount it), or submit the repository's URL.",
             )
         for place in dict.fromkeys((found.common, found.own)):
             self.check_private(place)

@@ -205,10 +205,14 @@ class Pool:
                 )
             if found.owner is None:
                 needed = ", ".join(found.needs) or "a newer version of Planck"
+                step = (
+                    'Start such a node: "planck serve --store URL --name NAME --label LABEL".'
+                    if found.needs
+                    else "Upgrade Planck on this node."
+                )
                 raise PoolError(
                     ErrorKind.NOT_FOUND,
-                    f"{found.name} needs a node with {needed}, which {self.me.name} does not have. "
-                    'Start such a node: "planck serve --store URL --name NAME --label LABEL".',
+                    f"{found.name} needs a node with {needed}, which {self.me.name} does not have. {step}",
                 )
             raise PoolError(
                 ErrorKind.WRITER_CONFLICT,
@@ -425,6 +429,7 @@ def _describe_takeover(session: OpenSession, place: Workplace) -> str:
         lines.append(f"The files are {at}. Later changes are lost.")
     if open_calls:
         named = ", ".join(f"{calls.get(id, 'a call')} ({id})" for id in open_calls)
-        lines.append(f"It is unknown whether these calls took effect: {named}. Check before you repeat them.")
+        these, them = ("this call", "it") if len(open_calls) == 1 else ("these calls", "them")
+        lines.append(f"It is unknown whether {these} took effect: {named}. Check before you repeat {them}.")
     lines.append("Continue with the task.")
     return "\n".join(lines)

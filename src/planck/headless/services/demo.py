@@ -56,7 +56,7 @@ _TEAM = {
             "type": "builder",
             **_MODEL,
             "description": "Reads and edits code.",
-            "system_prompt": "You change code, then ask the tester to confirm it.",
+            "system_prompt": "You change code, then ask the tester to confirm that it works.",
             "tools": ["read", "edit"],
         },
         {
@@ -201,7 +201,7 @@ def _test(spoken: int, output: str) -> Say:
         )
     passed = re.search(r"Ran (\d+) tests", output)
     return Say(
-        text=f"All {passed[1]} tests pass."
+        text=f"{passed[1]} of {passed[1]} tests pass."
         if passed and "OK" in output
         else f"I can't tell from this output: {output[-200:]}"
     )

@@ -69,8 +69,8 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
         count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
         if count:
             text = (
-                'Run them with /name in a conversation, or "planck run /name". '
-                "Shell commands in them (!`...`) are not run."
+                'Run a command with /name in a conversation, or with "planck run /name". '
+                "Shell commands in these files (!`...`) are not run."
             )
             yield FoundFile(f"{folder}/commands", _count(count, "command"), True, text)
         count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
@@ -99,7 +99,7 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
     if isinstance(raw.get("hooks"), dict):
         known, problems = reading.parse(raw["hooks"])
         count = sum(map(len, known.values()))
-        why = "Copy them unchanged to `hooks` in .planck/config.json, then trust the folder."
+        why = "Copy the `hooks` object unchanged into .planck/config.json, then trust the folder."
         yield FoundFile(name, _count(count, "hook"), False, " ".join([why, *map(_end_sentence, problems)]))
     if "permissions" in raw:
         why = "The rule format differs. Use `permissions` in the configuration, or --allowed-tools."
@@ -137,13 +137,13 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
         else:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
-                why = 'Add them with "planck mcp add NAME -- COMMAND", or copy them into .mcp.json.'
+                why = 'Add each server with "planck mcp add NAME -- COMMAND", or to .mcp.json.'
                 yield FoundFile(".codex/config.toml", _count(len(servers), "MCP server"), False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
                 yield FoundFile(".codex/config.toml", ", ".join(rest), False, "Settings for another program.")
     prompts = work / ".codex/prompts"
     if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
-        why = "Copy them unchanged into .agents/commands."
+        why = "Copy the files unchanged into .agents/commands."
         yield FoundFile(".codex/prompts", _count(count, "command"), False, why)
     for name in ("opencode.json", ".gemini/settings.json", ".cursor/mcp.json", ".vscode/mcp.json"):
         if (work / name).exists():
@@ -151,7 +151,8 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
                 name,
                 "settings",
                 False,
-                "Settings for another program. Load its servers with --mcp-config FILE.",
+                "Settings for another program. To use the MCP servers in this file, "
+                "pass it with --mcp-config.",
             )
 
 

@@ -58,6 +58,6 @@ async def _try_foreign(project: Project, path: Path) -> list[str]:
     from planck.headless.members.external_check import try_member
 
     if doubt := project.doubt(path):
-        return [f"{name}: not tested: its program is set in {path}, but {doubt}" for name in members]
+        return [f"{name}: not tested. Its program is set in {path}, but {doubt}" for name in members]
     tried = await asyncio.gather(*(try_member(project, foreign) for foreign in members.values()))
     return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]

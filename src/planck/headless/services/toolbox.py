@@ -129,7 +129,7 @@ class ToolBox:
         for peer, tool in [(owner, tool) for owner in peers.open for tool in owner.tools.values()]:
             if tool.name in taken:
                 owner = f"{peer.component} {peer.name!r}"
-                text = f"tool {tool.name!r} from {owner}: another tool has the same name. Rename it."
+                text = f"tool {tool.name!r} from {owner}: another tool has the same name. Rename one of them."
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)
@@ -162,8 +162,8 @@ class ToolBox:
         if not entry.trusted:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
-                f"The tool {name!r} comes from this folder ({entry.source}), which is not trusted. "
-                "Review it, then pass --trust to run it.",
+                f"The tool {name!r} is defined in {entry.source}, and this folder is not trusted. "
+                "Review the file, then pass --trust to run the tool.",
             )
         tools = ToolSet([entry.tool])
         scribe = Scribe(Unrecorded(), "user")

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
-from planck.records.outcome import ErrorKind, say_exception
+from planck.records.outcome import ErrorKind, add_extra, say_exception
 from planck.store.store import StoreError
 
 if TYPE_CHECKING:
@@ -44,14 +44,20 @@ class Database:
         """Returns the connection; raises what stands in the way of a new one."""
         async with self._connecting:
             if self._closed:
-                raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"The connection to {self.place} is closed.")
+                raise self._refuse_closed()
             if self._connection is None or self._connection.is_closed():
                 made = await open_connection(self._url)
                 if self._closed:  # meanwhile
                     made.terminate()
-                    raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"The connection to {self.place} is closed.")
+                    raise self._refuse_closed()
                 self._connection = made
             return self._connection
+
+    def _refuse_closed(self) -> StoreError:
+        return StoreError(
+            ErrorKind.LOG_WRITE_FAILED,
+            f"The connection to the database at {self.place} was closed. Open the session again.",
+        )
 
     async def ask(self, sql: str, *values: object, timeout: float = ANSWER) -> list[Any]:
         """Runs one statement. `Lost` where nobody can say whether it was done; else its error, as ours."""
@@ -137,8 +143,7 @@ async def open_connection(url: str) -> "asyncpg.Connection":
     except ImportError as problem:
         raise StoreError(
             ErrorKind.NOT_FOUND,
-            f"A PostgreSQL store needs the extra `postgres` ({problem}). "
-            "Run \"pip install 'planck-agents[postgres]'\".",
+            f"A PostgreSQL store needs the extra `postgres` ({problem}); {add_extra('postgres')}.",
         ) from None
     place = hide_password(url)
     try:

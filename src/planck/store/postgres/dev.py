@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planck.own_code import open_path
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, add_extra
 from planck.store.store import StoreError
 
 DEV = "dev"
@@ -116,7 +116,7 @@ class DevServer:
         if found is None:
             raise StoreError(
                 ErrorKind.NOT_FOUND,
-                "PostgreSQL is not installed here. Run \"pip install 'planck-agents[postgres-dev]'\", "
+                f"PostgreSQL is not installed here; {add_extra('postgres-dev')}, "
                 "or pass the address of a running database with --store.",
             )
         return found

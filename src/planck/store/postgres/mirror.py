@@ -293,8 +293,9 @@ def _put_aside(file: SqliteStore) -> None:
 def describe_loss(id: str, had: int, has: int) -> Err:
     return Err(
         ErrorKind.CORRUPT_LOG_LINE,
-        f"Session {id!r} had {had} events here, but the database now has {has} that do not continue them: "
-        "a standby that was behind was promoted, or an old backup was restored. The events in the database "
-        "are intact, so you can continue the session. This machine keeps its own events in a separate file.",
+        f"This machine has a copy of session {id!r} up to event {had}. The database has the session up to "
+        f"event {has}, and its events differ from the copy. A standby that was behind was promoted, or an "
+        "old backup was restored. The events in the database are intact, so you can continue the session. "
+        "This machine keeps its own events in a separate file.",
         {"sound": has, "lost": max(0, had - has)},
     )

@@ -111,7 +111,7 @@ class PostgresQuotas:
             return Err(
                 ErrorKind.READ_FAILED,
                 f"Cannot enforce the quotas: {failure.err.message} "
-                "Try again, or remove `quotas` from your config.json.",
+                "To work without quotas, remove `quotas` from your config.json.",
             )
         if spent is None:
             return None

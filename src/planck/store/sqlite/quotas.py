@@ -95,7 +95,8 @@ class QuotaFile:
         except sqlite3.Error as failure:
             return Err(
                 ErrorKind.READ_FAILED,
-                f"Cannot enforce the quotas in {str(self._path)!r}: {failure}. Fix or remove the file, "
+                f"Cannot enforce the quotas, because {str(self._path)!r} cannot be used: {failure}. Fix or "
+                "remove the file, "
                 "or remove `quotas` from your config.json.",
             )
 
@@ -112,7 +113,10 @@ class QuotaFile:
                 self._write_settled(db)
             self._unsettled.clear()
         except sqlite3.Error as failure:  # the holds stay, and the next transaction tries again
-            log.error("Cannot record %d requests in the quota yet: %s", len(self._unsettled), failure)
+            log.error(
+                "Cannot count requests against the quota yet (%d waiting); will try again: %s",
+                *(len(self._unsettled), failure),
+            )
 
     def _write_settled(self, db: sqlite3.Connection) -> None:
         for hold, micro_usd, tokens in self._unsettled:

@@ -136,11 +136,13 @@ class SqliteReader:
             return
         if seen.seq > self.head:
             lost = seen.seq - self.head
+            tail = "event was" if lost == 1 else f"{lost} events were"
+            now = f"now ends with event {self.head}" if self.head else "is now empty"
             self.damage = Err(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"{self.path.name!r} had {seen.seq} events and now has {self.head}. The last {lost} were "
-                "lost in a power failure, or the file was changed. The remaining events are intact, "
-                "so you can continue.",
+                f"{self.path.name!r} ended with event {seen.seq} and {now}. "
+                f"The last {tail} lost in a power failure, or the file was changed. The remaining events are "
+                "intact, so you can continue.",
                 {"sound": self.head, "lost": lost},
             )
         elif seen.seq and self.hash_at(seen.seq).hex() != seen.hash:

@@ -92,7 +92,7 @@ def _no_match(content: bytes, wanted: str, path: str) -> ToolError:
     places[0] |= {"first": first, "lines": around}
     return ToolError(
         ErrorKind.NO_MATCH,
-        f"{message}; the closest match is at line {number}: copy the text from the lines below",
+        f"{message}; the closest match is at line {number}, so copy the text from the lines below",
         {"nearest": places},
     )
 

@@ -23,7 +23,7 @@ def list_dir_tool(shared: Shared) -> Tool:
         if not names:
             lines = ["[the folder is empty]"]
         if len(names) > MAX_ENTRIES:
-            lines.append(f"[{len(names) - MAX_ENTRIES} of {len(names)} entries are not shown; use glob]")
+            lines.append(f"[showing {MAX_ENTRIES} of {len(names)} entries; use glob to find the others]")
         summary = {} if names else {"summary": "empty folder"}
         return Ok({"output": "\n".join(lines), "count": len(names), **summary})
 

@@ -32,7 +32,9 @@ def _show_cell(number: int, cell: dict[str, Any]) -> Iterator[str]:
     for output in cell.get("outputs") or ():
         text = _show_output(output).rstrip()
         if len(text) > _MAX_OUTPUT:
-            text = f"{text[:_MAX_OUTPUT]}\n[{len(text) - _MAX_OUTPUT} more characters]"
+            left = len(text) - _MAX_OUTPUT
+            more = "1 more character" if left == 1 else f"{left} more characters"
+            text = f"{text[:_MAX_OUTPUT]}\n[{more}]"
         if text:
             yield f"[output]\n{text}"
 

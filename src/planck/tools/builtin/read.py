@@ -144,7 +144,7 @@ def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
 def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) -> dict[str, Any]:
     """A huge file: nothing but the window is kept, and a long line only by its beginning."""
     number, held, length, scanned = 1, bytearray(), 0, 0
-    of = f"a {size}-byte file"
+    of = f"a file with {size} bytes"
     while scanned < size:
         if scanned >= MAX_SCAN:
             raise ToolError(

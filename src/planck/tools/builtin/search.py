@@ -112,7 +112,10 @@ class Engine:
             await job.kill()
         done = job.completed()
         if done.exit_code == 2 and not records.found and done.output.strip():
-            raise ArgumentError(f"the pattern is not valid; correct it: {done.output.strip()[:2000]}")
+            raise ArgumentError(
+                "the pattern is not valid; correct it and search again. "
+                f"Details: {done.output.strip()[:2000]}"
+            )
         return Matches(records.kept, records.full, ended)
 
 

@@ -25,7 +25,7 @@ def web_fetch_tool(shared: Shared) -> Tool:
         most = min(max(args.get("max_bytes", DEFAULT_BYTES), 1), MAX_BYTES)
         page = await fetch(args["url"], shared.resolver or SystemNames(), most)
         if page.moved:
-            text = f"HTTP {page.status}: the page redirects to another host: {page.moved[:2_000]}"
+            text = f"HTTP {page.status}: the page redirects to {page.moved[:2_000]}"
             return Ok({"output": f"{text}\nFetch that address if you need it.", "status": page.status})
         return _describe(page, ctx.call_id)
 

@@ -209,11 +209,13 @@ class Clone:
         done = await self._run(*words, cwd=cwd, environment=environment, keep=keep)
         if done.exit_code:
             why = hide_password(f"for {self._repo}: {_last_line(done) or f'exit code {done.exit_code}'}")
-            raise CloneError(
-                ErrorKind.COMMAND_FAILED,
-                f"git {words[0]} failed {why}; check the address (redirects are not followed, so use the "
-                "final one) and that this node can reach it",
+            way_out = (
+                "check that the address is correct and that this node can reach it (redirects are not "
+                "followed, so use the address that they lead to)"
+                if words[0] in _SERVED
+                else "check the disk space and the permissions on this node, then try again"
             )
+            raise CloneError(ErrorKind.COMMAND_FAILED, f"git {words[0]} failed {why}; {way_out}")
         if done.exit_code is None:
             raise CloneError(
                 ErrorKind.TIMEOUT, f"git {words[0]} took longer than {_PATIENCE:.0f} s; try again"

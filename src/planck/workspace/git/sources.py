@@ -193,7 +193,10 @@ def check_git_folder(folder: str) -> str:
                         )
                     top = entry.path == os.path.join(folder, entry.name)
                     if top and entry.name in (".git", "..git"):
-                        return f"{entry.path!r} is in its git folder. Delete it"
+                        return (
+                            f"its git folder contains {entry.path!r}, so git could read another repository. "
+                            f"Delete {entry.path!r}"
+                        )
                     if entry.is_dir(follow_symlinks=False) and not (top and entry.name in _UNREAD):
                         left.append(entry.path)
         except OSError as failure:

@@ -233,13 +233,16 @@ class Root:
         """The path as text relative to the root; touches no file."""
         if "\0" in path:
             raise WorkspaceError(
-                ErrorKind.INVALID_ARGS, f"a path cannot contain a NUL character: {path!r}; remove it"
+                ErrorKind.INVALID_ARGS,
+                f"{path!r} contains a NUL character, which a path cannot contain; remove that character",
             )
         try:
             size = len(os.fsencode(path))
         except UnicodeEncodeError:
             raise WorkspaceError(
-                ErrorKind.INVALID_ARGS, f"{path!r} is not a valid path; use plain characters"
+                ErrorKind.INVALID_ARGS,
+                f"{path!r} is not a valid path, because it contains characters that cannot be encoded; "
+                "remove them",
             ) from None
         if size > 4095:
             raise WorkspaceError(
@@ -339,8 +342,9 @@ class Root:
             # Python looks into a zip file that replaces the folder, or one above it.
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise _protect(
-                    f"Python would run {path!r} the next time Planck starts (unless it is started as "
-                    "`planck` without PYTHONPATH), so only the user may create it",
+                    f"Python would run {path!r} the next time Planck starts (unless Planck is started with "
+                    "the `planck` command and PYTHONPATH is not set), so only the user may create or "
+                    "change it",
                     path,
                 )
 
@@ -354,7 +358,9 @@ class Root:
         if self._masked and self._hides(f"{self.place(fd, path)}/{name}".rstrip("/")):
             why = f"{path!r} contains secrets that only the user may see"
             raise WorkspaceError(
-                ErrorKind.PERMISSION_DENIED, f"{why}; continue without it, and report that", {"why": why}
+                ErrorKind.PERMISSION_DENIED,
+                f"{why}; continue without it, and report that you did",
+                {"why": why},
             )
 
     def _hides(self, place: str) -> bool:
@@ -575,7 +581,7 @@ class Slot:
                 ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file; use another path"
             )
         why = f"cannot write to {self.path!r}: {problem.strerror}"
-        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another place, or report it")
+        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another path, or report the error")
 
 
 def has_entry(path: str) -> bool:

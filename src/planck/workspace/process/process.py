@@ -102,7 +102,8 @@ async def run(
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
         f"the command was not run, because the sandbox could not be set up: {why}. "
-        "If this happens again, use tools that run no commands, and report it (`planck doctor` explains why)",
+        "If this happens again, use tools that do not run commands, and report the problem "
+        "(`planck doctor` shows the cause)",
     )
 
 
@@ -123,7 +124,8 @@ def start(
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
-                ErrorKind.INVALID_ARGS, f"a NUL character cannot be passed to a program; remove it: {word!r}"
+                ErrorKind.INVALID_ARGS,
+                f"a NUL character cannot be passed to a program; remove it from {word!r}",
             )
     wrapped = _wrap_for(command, looks)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
@@ -472,8 +474,8 @@ def _start_error(argv: Sequence[str], problem: OSError) -> ProcessError:
         size = sum(map(len, argv))
         return ProcessError(
             ErrorKind.INVALID_ARGS,
-            f"the command is too long for the system ({size} characters, at most 131071 in one argument); "
-            "write it to a file and run that",
+            f"the command is too long for the system ({size} characters; one argument can have at most "
+            "131071 bytes). Write it to a file and run the file",
         )
     return ProcessError(
         ErrorKind.COMMAND_FAILED,

@@ -10,7 +10,7 @@ from functools import cache
 
 from planck.own_code import list_early, list_own, list_sites
 from planck.records.authority import Confinement
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, add_extra
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.process.containment import Containment, sandbox_program, system_program
 from planck.workspace.process.pipes import Pipes
@@ -39,8 +39,7 @@ class Bubblewrap:
         if program is None:
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                "bubblewrap is not installed (run `apt-get install bubblewrap`, "
-                "or `pip install 'planck-agents[sandbox]'`)",
+                f'bubblewrap is not installed (run "apt-get install bubblewrap", or {add_extra("sandbox")})',
             )
         calls = bubblewrap_filter()
         if calls is None:

@@ -212,9 +212,11 @@ class ProtectedMounts:
         if not self._too_full:
             return ""
         names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
+        alone = len(self._too_full) == 1
+        are, contain = ("is", "it contains") if alone else ("are", "they contain")
         return (
-            "[sandbox: some folders are read-only here, because they contain too many folders to search for "
-            f"Git repositories: {names}]"
+            f"[sandbox: {names} {are} read-only here, because {contain} too many folders or Git repositories "
+            "to protect them one by one]"
         )
 
     def _protect_named_by(self, git: str, worktree: str) -> None:

@@ -51,7 +51,9 @@ class Landlock:
                 "Landlock cannot protect .git and .planck in a writable folder; install bubblewrap"
             )
         if confinement.network:
-            raise _unavailable("Landlock is used only without network access; install bubblewrap")
+            raise _unavailable(
+                "Landlock is used only for commands without network access; install bubblewrap"
+            )
         if confinement.seen:
             raise _unavailable(
                 "Landlock is used only for commands, not for servers or external agents; install bubblewrap"

@@ -53,7 +53,7 @@ def refuse_remains() -> None:
             ErrorKind.SANDBOX_UNAVAILABLE,
             f"A command created {min(left)!r}, which would run with your permissions, and Planck cannot "
             "rename or delete it. No command is started while it exists. Delete it before you start Planck, "
-            "Python or git there",
+            "Python or git in that folder",
         )
 
 

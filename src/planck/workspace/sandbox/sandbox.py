@@ -83,7 +83,7 @@ def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         raise SandboxError(
             ErrorKind.SANDBOX_UNAVAILABLE,
             f"no sandbox works here: {'; '.join(found.problems)}. "
-            "Use tools that run no commands, and report what you could not run",
+            "Use tools that do not run commands, and report what you could not run",
         )
     return found.sandbox.wrap(confinement, looks)
 
@@ -149,9 +149,16 @@ def probe(sandbox: Sandbox) -> str:
         mode = Mode.WORKSPACE if sandbox.writes else Mode.READ_ONLY
         rights = Confinement(mode, roots, roots if sandbox.writes else ())
         said = _try(sandbox, rights, f'{script}\n: > "$TMPDIR/x" && echo done; : > {inside}/ok')
-        said = said.partition("done\n")[0] + "done" if "done\n" in said else said
-        if said != "done" or (inside / "ok").exists() is not sandbox.writes:
-            why = said.strip() or "the test command did not run"
+        found, ran, _ = said.partition("done\n")
+        wrote = (inside / "ok").exists()
+        if found or not ran or wrote is not sandbox.writes:
+            why = "; ".join(line.strip() for line in found.splitlines() if line.strip())
+            if not why and not ran:
+                why = "the test command did not run"
+            elif not why and wrote:
+                why = "a command can write to the workspace, which is read-only"
+            elif not why:
+                why = "the test command could not write to the workspace"
             return f"{sandbox.level} does not confine commands here: {why}"
     return ""
 
