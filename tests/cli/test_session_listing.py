@@ -316,7 +316,7 @@ def test_a_run_without_a_prompt_needs_something_interrupted(
             assert main(["run", *args]) == 2
             assert 'Pass a prompt: `planck run -r calm-fox "..."`.' in capsys.readouterr().err
         assert main(["run", "go", "-r"]) == 2
-        assert '"planck sessions list" lists them.' in capsys.readouterr().err
+        assert 'Pass a name from "planck sessions list".' in capsys.readouterr().err
 
 
 async def test_continue_takes_the_session_that_was_used_last_not_the_youngest(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ async def test_a_private_place_that_is_a_link_is_private_where_it_leads(tmp_path
     with pytest.raises(PlanckError) as refused:
         await start(user, tmp_path / "kept")
     assert refused.value.err.kind is ErrorKind.PERMISSION_DENIED
-    assert "-C DIR" in refused.value.err.message
+    assert "Choose another folder." in refused.value.err.message
 
 
 async def test_folders_of_projects_and_clones_of_the_pool_are_worked_in(user: User) -> None:

@@ -169,7 +169,7 @@ async def test_prompts_of_servers_are_listed_and_one_that_is_none_says_what_ther
         )
         for command, words, said in (
             ("few:nonsense", "", "greet"),
-            ("few:greet", "", "needs who"),
+            ("few:greet", "", "requires this argument: who"),
             ("nobody:x", "", "MCP server not found"),
         ):
             with pytest.raises(PlanckError, match=said):

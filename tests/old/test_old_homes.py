@@ -196,7 +196,7 @@ def test_a_page_of_another_version_is_not_proven_and_says_why(tmp_path: Path, he
     done = here.run(unpack("solo", tmp_path), "sessions", "verify", str(EXPORTS / "edits.html"))
     assert done.code == 1
     assert "its script or styles were changed, or the file was made by another version of Planck" in done.err
-    assert "another version of Planck (0.1.0)" in done.err
+    assert "another version of Planck (the file says 0.1.0)" in done.err
 
 
 async def test_an_output_that_was_too_long_and_an_image_are_still_there(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ async def test_a_common_folder_that_git_reads_differently_is_refused(
     shutil.copytree(plain, tmp_path / "ok")
     (tmp_path / "ok" / ".git" / "commondir").write_text(written.format(f"{tmp_path}/ok/.git"))
     workspace = {"kind": "git", "repo": f"{tmp_path}/ok"}
-    with pytest.raises(ConfigError, match="not a repository"):
+    with pytest.raises(ConfigError, match="no Git repository"):
         await places(tmp_path, f"{tmp_path}/*").prepare("s2", workspace)
 
 

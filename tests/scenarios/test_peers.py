@@ -245,7 +245,7 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
             await session.run("go")
             async with asyncio.timeout(WAIT):
                 while not any(
-                    "agents cannot use tools that are new" in delta.get("detail", "") for delta in statuses
+                    "these tools are new or have changed" in delta.get("detail", "") for delta in statuses
                 ):
                     await asyncio.sleep(0.01)
         ends = [event.data for event in await recorded(session) if event.type == "tool_end"]

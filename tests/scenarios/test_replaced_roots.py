@@ -125,8 +125,8 @@ async def test_a_local_undo_writes_nothing_there(ground: Ground) -> None:
         ground.swap()
         for confined in (False, True):
             (step,) = session.undo_plan(Selection(call=undone), confined=confined).steps
-            assert "was replaced" in step.conflict
-            with pytest.raises(WorkspaceError, match="was replaced"):
+            assert "has been replaced" in step.conflict
+            with pytest.raises(WorkspaceError, match="has been replaced"):
                 await session.undo(agreed, confined=confined)
 
 
@@ -140,10 +140,10 @@ async def test_a_stored_session_that_is_held_undoes_nothing_there(ground: Ground
         async with planck.hold(session.id) as held:
             ground.swap()
             (step,) = held.undo_plan(Selection(call=undone)).steps
-            assert "was replaced" in step.conflict
-        with pytest.raises(WorkspaceError, match="was replaced"):
+            assert "has been replaced" in step.conflict
+        with pytest.raises(WorkspaceError, match="has been replaced"):
             planck.hold(session.id)
-        with pytest.raises(WorkspaceError, match="was replaced"):
+        with pytest.raises(WorkspaceError, match="has been replaced"):
             await planck.resume(session.id)
 
 
@@ -180,7 +180,7 @@ async def test_no_file_is_attached_from_there(ground: Ground) -> None:
         options = Namespace(prompt="see @mine", image=[])
         assert "mine" in repr(await make_input(planck, options, "see @mine"))
         ground.swap()
-        with pytest.raises(UsageError, match="was replaced"):
+        with pytest.raises(UsageError, match="has been replaced"):
             await make_input(planck, options, "see @mine")
 
 
@@ -196,11 +196,11 @@ def test_a_root_and_its_copies_refuse_a_replaced_folder(
     user = root.of_user(protected=False)
     ground.swap()
     for one in (root, user):
-        with pytest.raises(WorkspaceError, match="was replaced"), one.reading("mine"):
+        with pytest.raises(WorkspaceError, match="has been replaced"), one.reading("mine"):
             pass
-        with pytest.raises(WorkspaceError, match="was replaced"), one.writing("mine"):
+        with pytest.raises(WorkspaceError, match="has been replaced"), one.writing("mine"):
             pass
-        with pytest.raises(WorkspaceError, match="was replaced"):
+        with pytest.raises(WorkspaceError, match="has been replaced"):
             one.check()
 
 
@@ -211,7 +211,7 @@ def test_a_folder_that_is_moved_into_its_place_is_refused_without_a_link(tmp_pat
     root = Root(tmp_path / "ws")
     (tmp_path / "ws").rename(tmp_path / "moved")
     (tmp_path / "other").rename(tmp_path / "ws")
-    with pytest.raises(WorkspaceError, match="was replaced"), root.reading("a"):
+    with pytest.raises(WorkspaceError, match="has been replaced"), root.reading("a"):
         pass
     (tmp_path / "ws").rename(tmp_path / "other")
     (tmp_path / "moved").rename(tmp_path / "ws")  # it is the folder of the beginning again
@@ -227,5 +227,5 @@ def test_a_folder_that_is_made_later_is_the_root_of_all_copies(tmp_path: Path) -
     with root.folder():
         (tmp_path / "ws").rename(tmp_path / "moved")
     (tmp_path / "ws").mkdir()
-    with pytest.raises(WorkspaceError, match="was replaced"), copy.folder():
+    with pytest.raises(WorkspaceError, match="has been replaced"), copy.folder():
         pass

@@ -33,7 +33,7 @@ async def test_a_script_is_followed_in_order_and_its_end_is_an_error() -> None:
         ToolCall("", "call_1_0", "read", '{"path":"x"}'),
         ToolCall("", "call_1_1", "bash", "{bro"),
     )
-    with pytest.raises(ProviderError, match="has 2 answers"):
+    with pytest.raises(ProviderError, match="has only 2"):
         await collect(model, request())
     assert [asked.agent_id for asked in model.asked] == ["a1"] * 3
 

@@ -311,7 +311,7 @@ async def test_prompts_of_mcp_servers_are_listed_completed_and_said(tmp_path: Pa
         at = await run.until("heard 1: Greet {'who': 'Ada', 'how': 'kindly'}", at)
         at = await run.until("Completed", at)
         run.type("/few:greet\r")
-        at = await run.until("/few:greet needs who", at)
+        at = await run.until("/few:greet requires this argument: who", at)
         await leave(run, at)
     assert len(server.asked) == 1
 

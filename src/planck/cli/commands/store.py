@@ -73,7 +73,7 @@ async def _tokens(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
         return 0
     if not options.who:
         raise UsageError(
-            ErrorKind.INVALID_ARGS, f'Missing owner. Example: "planck store token {options.what} ci".'
+            ErrorKind.INVALID_ARGS, f"Missing owner. Add its name after {options.what}, for example ci."
         )
     if options.what == "add":
         token = await desk.add_token(options.who, options.role)
