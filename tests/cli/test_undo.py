@@ -85,7 +85,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
     done = await bench.run("undo")
     assert done.code == 1
     assert (a.read_text(), b.exists()) == (mine, False)
-    assert "a.txt (written by orchestrator) stays unchanged: later edits change the same lines" in done.out
+    assert "a.txt (written by orchestrator) is not restored: later edits change the same lines" in done.out
 
 
 async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
         await session.stop()
         await run
     lead, bob, tess, eve = lines
-    assert lead.startswith("lead is waiting for bob (ask ")
-    assert ", who is waiting for tess (ask " in lead
+    assert lead.startswith("lead is waiting for bob (question ")
+    assert ", who is waiting for tess (question " in lead
     assert lead.endswith(', who has been running bash "touch started; sleep 600" for 11 s')
-    assert bob.startswith("bob is waiting for tess (ask ")
+    assert bob.startswith("bob is waiting for tess (question ")
     assert "deadline in 28" in bob
     assert tess == 'tess has been running bash "touch started; sleep 600" for 11 s'
     assert eve.startswith("eve has been waiting for the model local/other for 1")

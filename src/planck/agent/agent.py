@@ -314,14 +314,14 @@ class Agent:
             text = f"no calls were run: the answer has {calls} calls or more, and the limit is {bounds.calls}"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{text}; send fewer at once. A second such answer ends the turn",
+                f"{text}; send fewer in one answer. A second answer like this ends the turn",
                 {"calls": calls, "limit": bounds.calls},
             )
         if calls and (message.stop is StopReason.LENGTH or size(message) > bounds.answer_bytes):
             text = f"no calls were run: the answer was cut off after {bounds.answer_bytes} bytes"
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"{text}; write less at once. A second such answer ends the turn",
+                f"{text}; write less in one answer. A second answer like this ends the turn",
                 {"limit": bounds.answer_bytes},
             )
         return None

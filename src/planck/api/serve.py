@@ -109,7 +109,7 @@ def check(settings: ServerConfig) -> None:
         if not _HOST.fullmatch(name):  # no Host of a request would ever be that
             raise ServeError(
                 ErrorKind.INVALID_ARGS,
-                f"--allow-host {name!r} is not a host name. Use the form planck.example.org, or with a port "
+                f"--allow-host {name!r} is not a host name. Use the form planck.example.org or, with a port, "
                 "planck.example.org:8443.",
             )
 

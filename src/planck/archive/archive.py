@@ -142,7 +142,7 @@ class Archive(ArchiveReader):
         if not (is_valid_name(id) and is_valid_name(name) and "_" not in id):
             raise SessionError(
                 ErrorKind.INVALID_ARGS,
-                f"The file names an invalid session: id {id!r}, name {name!r}. Export the session again.",
+                f"The session id {id!r} or name {name!r} in this file is invalid. Export the session again.",
             )
         if self._library.has_id(id):
             raise SessionError(

@@ -123,11 +123,11 @@ def read_trailer(file: Path) -> Exported:
     try:
         line = codec.decode_as(lines[-1] if lines else b"", Frame)
         if line.type != _EXPORTED:
-            raise _refuse("it was cut off, or it is not an export (its last line is missing)")
+            raise _refuse("it is incomplete, or it is not an export at all (its last line is missing)")
         return codec.decode_as(bytes(line.data), Exported)
     except codec.DecodeError as e:
         raise _refuse(
-            f"it was cut off, or it is not an export (its last line is missing or damaged: {e})"
+            f"it is incomplete, or it is not an export at all (its last line is missing or damaged: {e})"
         ) from e
 
 
@@ -198,5 +198,5 @@ def _read_lines(file: Path) -> Generator[tuple[int, bytes], None, None]:
 
 def _refuse(why: str) -> StoreError:
     return StoreError(
-        ErrorKind.CORRUPT_LOG_LINE, f"This export is not valid: {why}. Export the session again."
+        ErrorKind.CORRUPT_LOG_LINE, f"This file is not a valid export: {why}. Export the session again."
     )

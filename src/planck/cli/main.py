@@ -95,9 +95,12 @@ def _run_guarded(args: list[str]) -> int:
     except streams.OutputLost as lost:
         streams.drop_output()
         text = f"Cannot write to standard output: {lost}. "
-        text += "Redirect it to a file on a disk with free space (> FILE)."
-        if _works(args):
-            text += ' Run "planck sessions list" to find the session.'
+        if isinstance(lost, streams.OutputClosed):
+            text += "Redirect it to a file (> FILE), or run the command in a terminal. Nothing was run."
+        else:
+            text += "Redirect it to a file on a disk with free space (> FILE)."
+            if _works(args):
+                text += ' The session is saved: run "planck sessions list" to find it.'
         return _fail("write_failed", text, 1)
     except BrokenPipeError:
         streams.drop_output()

@@ -15,6 +15,10 @@ class OutputLost(OSError):
     """Standard output can't be written."""
 
 
+class OutputClosed(OutputLost):
+    """Standard output was closed before the command began, so nothing was run."""
+
+
 def guard() -> None:
     """Makes what can't be written to stdout an `OutputLost`, and what can't be written to stderr nobody's.
 
@@ -31,7 +35,7 @@ def guard() -> None:
         sys.stderr = _wrap(_Forgiving(2, "w", closefd=False), sys.stderr, line_buffering=True)
     if 1 in closed:
         sys.stdout = _wrap(_Output(1, "w", closefd=False), None)
-        raise OutputLost("it is closed")
+        raise OutputClosed("it is closed")
     if not sys.stdout.isatty():
         sys.stdout = _wrap(_Output(1, "w", closefd=False), sys.stdout)
     elif isinstance(sys.stdout, io.TextIOWrapper):

@@ -64,13 +64,13 @@ def _describe_turn(row: AgentRow, board: Board, now: str, seen: tuple[str, ...])
 
 
 def _describe_question(question: OpenQuestion, now: str) -> str:
-    return f"has been waiting for approval to use {question.tool} for {_format_span(question.since, now)}"
+    return f"has been waiting {_format_span(question.since, now)} for approval to use {question.tool}"
 
 
 def _describe_wait(wait: OpenWait, board: Board, now: str, seen: tuple[str, ...]) -> str:
     target = board.agent(wait.on)
     text = (
-        f"is waiting for {target.name if target else wait.on} (ask {wait.message_id[:4]}…, "
+        f"is waiting for {target.name if target else wait.on} (question {wait.message_id[:4]}…, "
         f"sent {_format_span(wait.since, now)} ago, deadline in {_format_span(now, wait.deadline)})"
     )
     if target is None or wait.on in seen:

@@ -99,8 +99,8 @@ def _constant(text: str) -> Any:
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS + 1:
         raise ArgumentError(
-            f"the integer {text[:30]}… has {len(text)} digits, and at most {_MAX_DIGITS} are accepted; "
-            "send a smaller one"
+            f"the integer {text[:30]}… has {len(text.lstrip('-'))} digits, and at most {_MAX_DIGITS} are "
+            "accepted; send a smaller one"
         )
     value = int(text)
     if not -(1 << 63) <= value < 1 << 64:

@@ -84,6 +84,10 @@ def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
         elif row["authenticated"]:
             state = f"key from {name_source(row['source'])}"
         else:
-            state = f"no key: set {' or '.join(row['variables'])}" if row["variables"] else "no key"
+            state = (
+                f"no key: set {' or '.join(row['variables'])}"
+                if row["variables"]
+                else f'no key: run "planck auth login {row["provider"]}"'
+            )
         print(make_plain(f"{row['provider']}  {row['type']}  {state}"))
     return 0

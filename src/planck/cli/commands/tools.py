@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     listing = subcommand(
         commands,
         "list",
-        "List all tools; starts sidecars and MCP servers",
+        "List all tools (this starts sidecars and MCP servers)",
         "planck tools list",
     )
     showing = subcommand(

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--call",
         default="",
         metavar="ID",
-        help="Undo one tool call; with the id of an undo, redo its changes",
+        help="Undo one tool call; for the id of an undo, reapply what it undid",
     )
     parser.add_argument(
         "-r",

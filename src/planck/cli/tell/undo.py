@@ -19,7 +19,7 @@ def list_obstacles(plan: "UndoPlan") -> list[str]:
     lines = []
     for step in plan.steps:
         if step.conflict:
-            lines.append(f"{name_path(step.path)} (written by {step.by}) stays unchanged: {step.conflict}")
+            lines.append(f"{name_path(step.path)} (written by {step.by}) is not restored: {step.conflict}")
         elif step.now == step.then:
             lines.append(f"{name_path(step.path)} (written by {step.by}) already has its earlier content")
     return [*lines, *(f"this command cannot be undone: {command}" for command in plan.commands)]

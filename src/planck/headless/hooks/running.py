@@ -78,7 +78,10 @@ class HookRunner:
             self._tell(event, "failed", text)
             return False, ""
         if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
-            return True, f"{hook.command!r} returned more than {_MAX_OUTPUT >> 10} KiB of JSON; return less"
+            return True, (
+                f"the hook {hook.command!r} returned more than {_MAX_OUTPUT >> 10} KiB of JSON, so its "
+                "decision cannot be read; only the user can fix the hook"
+            )
         return False, said
 
     def _find_log(self) -> str:

@@ -216,7 +216,7 @@ class ProtectedMounts:
         are, contain = ("is", "it contains") if alone else ("are", "they contain")
         return (
             f"[sandbox: {names} {are} read-only here, because {contain} too many folders or Git repositories "
-            "to protect them one by one]"
+            "to protect one by one]"
         )
 
     def _protect_named_by(self, git: str, worktree: str) -> None:
