@@ -129,8 +129,7 @@ class Archive(ArchiveReader):
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
-        path = self._library.path_of(id_or_name)
-        info = read_info(path)
+        path, info = self._locate(id_or_name)
         self._library.remove(id_in(path))
         shutil.rmtree(name_outputs(self._folder, id_in(path)), ignore_errors=True)
         Listing(self._folder).forget(path)

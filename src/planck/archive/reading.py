@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from planck.records.events import Event
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.session.outputs import find_output
-from planck.store.sqlite.library import FileLibrary
+from planck.store.sqlite.library import FileLibrary, use_log
 from planck.store.sqlite.reader import SqliteReader
 from planck.toolkit.clock import SystemClock
 
@@ -43,8 +44,15 @@ class ArchiveReader:
         return [info for _, info in self._list(everywhere, limit)]
 
     def info(self, id_or_name: str) -> SessionInfo:
+        return self._describe_holder(*self._locate(id_or_name))
+
+    def _locate(self, id_or_name: str) -> tuple[Path, SessionInfo]:
         path = self._library.path_of(id_or_name)
-        return self._describe_holder(path, read_info(path))
+        info = read_info(path)
+        if info.problem and not path.exists():  # a rename moved it in between
+            path = self._library.path_of(id_or_name)
+            info = read_info(path)
+        return path, info
 
     def now(self) -> str:
         """The time that ages are counted to."""
@@ -185,7 +193,7 @@ class ArchiveReader:
         return [(path, describe_holder(path, info, owners.get(info.id))) for path, info in found]
 
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
-        return closing(SqliteReader.open(self._library.path_of(id_or_name)))
+        return closing(use_log(partial(self._library.path_of, id_or_name), SqliteReader.open))
 
     def _read_log(self, store: SqliteReader) -> ReadLog:
         read = read_log(store)

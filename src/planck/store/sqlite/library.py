@@ -4,14 +4,14 @@ import fcntl
 import logging
 import os
 import shutil
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.store.names import (
     BEGINNING,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from planck.store.library import Contents, Entry, LocalLibrary
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Claim(NamedTuple):
@@ -212,7 +214,9 @@ class FileLibrary:
         return await hand_over(partial(self._open, id_or_name, durability), _close)
 
     def _open(self, id_or_name: str, durability: Durability) -> SqliteStore | NewerLog:
-        path = self.path_of(id_or_name)
+        return use_log(partial(self.path_of, id_or_name), partial(self._open_file, durability=durability))
+
+    def _open_file(self, path: Path, durability: Durability) -> SqliteStore | NewerLog:
         if is_left_behind(path):
             raise SessionError(
                 ErrorKind.NOT_FOUND,
@@ -282,16 +286,27 @@ class FileLibrary:
         self.forget(path)
 
     def check_free(self, id_or_name: str) -> None:
-        WriterLock(companion(self.path_of(id_or_name), "lock")).release()
+        # While the names are held no file is moved: a lock beside the old name would be nobody's.
+        with self._hold_existing(id_or_name):
+            WriterLock(companion(self._find(id_or_name), "lock")).release()
 
     def remove(self, id_or_name: str) -> None:
-        path = self.path_of(id_or_name)
-        lock = WriterLock(companion(path, "lock"))
-        try:
-            remove_log(path)
-        finally:
-            lock.release()
-        self.forget(path)
+        with self._hold_existing(id_or_name):
+            path = self._find(id_or_name)
+            lock = WriterLock(companion(path, "lock"))
+            try:
+                remove_log(path)
+            finally:
+                lock.release()
+            self._index.forget(path, name_in(path))
+
+    @contextmanager
+    def _hold_existing(self, id_or_name: str) -> Iterator[None]:
+        """Holds the names of a folder that is there; `not_found` where it is not, and it is not made."""
+        if not self.folder.is_dir():
+            raise refuse_unknown(id_or_name)
+        with self.hold_names():
+            yield
 
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
         return {}  # whoever has one is a process of this machine
@@ -305,9 +320,11 @@ class FileLibrary:
     def find(self, id_or_name: str) -> "Entry":
         from planck.store.library import Entry
 
-        path = self.path_of(id_or_name)
-        with closing(SqliteReader.open(path)) as reader:
-            meta = reader.meta
+        def read_meta(path: Path) -> tuple[Path, dict[str, str]]:
+            with closing(SqliteReader.open(path)) as reader:
+                return path, reader.meta
+
+        path, meta = use_log(partial(self.path_of, id_or_name), read_meta)
         return Entry(id_in(path), name_in(path), meta.get("workspace", ""), meta.get("created", ""))
 
     def path_of(self, id_or_name: str) -> Path:
@@ -315,6 +332,22 @@ class FileLibrary:
 
         What is neither may be how only one id, or one name of this workspace, begins.
         """
+        return self._look_twice(id_or_name, self._find)
+
+    def _look_twice(self, id_or_name: str, look: Callable[[str], Path]) -> Path:
+        """What is not found is looked for again while the names are held.
+
+        A rename moves the file: a look that falls between its old and its new name sees neither.
+        """
+        try:
+            return look(id_or_name)
+        except SessionError as failure:
+            if failure.err.kind is not ErrorKind.NOT_FOUND or not self.folder.is_dir():
+                raise
+        with self.hold_names():
+            return look(id_or_name)
+
+    def _find(self, id_or_name: str) -> Path:
         if is_valid_name(id_or_name):
             found = (
                 self._look_up_id(id_or_name)
@@ -380,6 +413,9 @@ class FileLibrary:
 
     def fetch_own(self, id: str) -> Path:
         """Returns the session of exactly that id; one of another workspace is not there."""
+        return self._look_twice(id, self._find_own)
+
+    def _find_own(self, id: str) -> Path:
         known = (self._look_up_id(id) or self._find_id(id)) if is_valid_name(id) else []
         if own := self._keep_own(known):
             return own[0]
@@ -403,6 +439,17 @@ class FileLibrary:
                 continue
             if begun and is_same_place(meta.get("workspace", ""), self._workspace):
                 yield meta.get("created", ""), path
+
+
+def use_log(find: Callable[[], Path], use: Callable[[Path], T]) -> T:
+    """Uses the file that was found, and the one that is found then if a rename moved it in between."""
+    path = find()
+    try:
+        return use(path)
+    except PlanckError:
+        if path.exists():
+            raise
+    return use(find())
 
 
 def _close(store: SqliteStore | NewerLog) -> None:
