@@ -21,7 +21,10 @@ def install(arguments: list[str]) -> int:
         index = re.findall(r"\.index-url='(.+)'", found)[-1:]
         uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
         options = [part for address in index for part in ("--default-index", address)]
-        if not subprocess.call([*uv, *options, *arguments], env={"UV_SYSTEM_CERTS": "1"} | os.environ):
+        # Copies, not hard links into uv's cache: the first start of Planck copies linked files (own_files),
+        # so the first test of a fresh clone would see other work than the same test in a second run.
+        settings = {"UV_SYSTEM_CERTS": "1", "UV_LINK_MODE": "copy"}
+        if not subprocess.call([*uv, *options, *arguments], env=settings | os.environ):
             return 0
     print("uv failed; installing with pip", file=sys.stderr)
     # Compiling takes pip a minute; the tests compile what they import.
