@@ -114,6 +114,13 @@ def test_a_tool_is_updated_by_whoever_installed_it(tmp_path: Path, monkeypatch: 
     assert find_way(uv)[1] == "uv tool upgrade planck-agents"
     assert find_way(pipx)[1] == "pipx upgrade planck-agents"
     assert find_way(tmp_path / "venv")[1].endswith("-m pip install -U planck-agents")
+    clone = tmp_path / "my clone"
+    clone.mkdir()
+    record = installed.parents[1] / "planck_agents-0.1.0.dist-info/direct_url.json"
+    write(record, json.dumps({"url": clone.as_uri(), "dir_info": {}}))
+    command = find_way(tmp_path / "venv")[1]
+    assert command.startswith(f"git -C '{clone}' pull && ")
+    assert command.endswith(f"-m pip install '{clone}'")
 
 
 async def test_a_notebook_is_read_as_cells(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """`planck update`: which command brings this installation up to date; it runs nothing itself."""
 
 import argparse
+import json
+import os
+import shlex
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import planck
 from planck.cli.output import print_json
@@ -39,7 +43,18 @@ def find_way(prefix: Path) -> tuple[str, str]:
         return "pipx", f"pipx upgrade {NAME}"
     if "uv" in folders or ".cache" in folders:  # uvx keeps it in its cache
         return "uvx", f"uvx --refresh --from {NAME} planck"
+    if clone := _find_clone():
+        return "pip", f"git -C {clone} pull && {sys.executable} -m pip install {clone}"
     return "pip", f"{sys.executable} -m pip install -U {NAME}"
+
+
+def _find_clone() -> str:
+    """Returns the folder that pip installed it from, quoted for a shell; empty: from a package index."""
+    for file in Path(planck.__file__).resolve().parents[1].glob("planck_agents-*.dist-info/direct_url.json"):
+        source = urlsplit(json.loads(file.read_text()).get("url", ""))
+        if source.scheme == "file" and os.path.isdir(folder := unquote(source.path)):
+            return shlex.quote(folder)
+    return ""
 
 
 def _is_checkout() -> bool:
