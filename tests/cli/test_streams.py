@@ -95,7 +95,9 @@ async def test_what_can_t_be_printed_is_said_with_a_kind(tmp_path: Path, name: s
     assert (code, line.startswith("error: Cannot write to standard output: ")) == (1, True)
     assert line.endswith(". [write_failed]")
     assert "(> FILE)" in line
-    assert ("planck sessions list" in line) == (name in ("chat", "run", "demo", "json", "stream-json"))
+    works = name in ("chat", "run", "demo", "json", "stream-json")
+    assert ("planck sessions list" in line) == (works and to != ">&-")
+    assert ("Nothing was run." in line) == (to == ">&-")
     assert to == "> /dev/full" or server.asked == []
 
 
