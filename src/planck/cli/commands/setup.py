@@ -89,7 +89,13 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
 
 
 async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
-    found = await setup.find_local()
+    problems: list[str] = []
+    found = await setup.find_local(problems)
+    for problem in problems:
+        print(make_plain(problem))
+    if not found and problems:
+        print()
+        return await _ask(setup)
     if not found:
         places = " or ".join(setup.local_addresses)
         where = f" at {places}" if places else ""
