@@ -9,6 +9,7 @@ import pytest
 from planck import Planck
 from planck.records.outcome import PlanckError
 from tests.command import Bench
+from tests.terminal import on_terminal
 from tests.wire.server import Asked, Reply, WireServer, json_reply
 
 LISTED = {"/v1/models": {"data": [{"id": "m"}]}, "/api/tags": {"models": [{"model": "m"}]}}
@@ -69,6 +70,20 @@ async def test_a_run_and_doctor_say_so(tmp_path: Path) -> None:
     for step in ("GET /props returned status 404. ", f"choose another server, and enter {server.url}/v1."):
         assert step in done.err
         assert step in doctor.out
+
+
+async def test_setup_says_so_and_asks_again(tmp_path: Path) -> None:
+    async with WireServer(WAYS["not found"][0]) as server:
+        bench = make_bench(tmp_path)
+        environ = {"LLAMA_CPP_HOST": server.url}
+        run = await on_terminal("setup", home=bench.home, work=bench.work, env=environ, columns=200)
+        at = await run.until("(empty to quit): ")
+        run.type("4\n")
+        at = await run.until(f"The server at {server.url} answers, but", at)
+        at = await run.until("(empty to quit): ", at)
+        run.type("\n")
+        assert await run.end() == 1
+    assert "No local server answers" not in run.text
 
 
 async def test_doctor_names_it_also_where_another_server_is_used(tmp_path: Path) -> None:
