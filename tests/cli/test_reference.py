@@ -50,3 +50,14 @@ def test_every_command_and_each_of_its_actions_has_help_and_tells_a_mistake_in_o
         assert main([*words, "--no-such-option"]) == 2
         said = capsys.readouterr().err
         assert re.fullmatch(r'error: .+\. Run "planck.* --help"\. \[invalid_args\]\n', said)
+
+
+def test_what_the_page_calls_not_built_is_refused_with_the_same_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    promised = re.findall(r"`planck ([^`]+)`", (FOLDER / "cli.md").read_text().split("## Not built yet")[1])
+    assert promised
+    for words in promised:
+        assert words not in COMMANDS
+        assert main(words.split()) == 2
+        assert f'"planck {words}" is not built yet' in "".join(capsys.readouterr())

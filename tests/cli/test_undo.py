@@ -53,15 +53,15 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert "-LINE TWO" in seen.out
     assert "+line 2" in seen.out
     assert "this command cannot be undone: bash echo from bash > c.txt" in seen.out
-    first = await bench.run("undo")
+    first = await bench.run("undo", "-y")
     assert first.code == 0
     assert (a.read_text(), b.exists(), c.exists()) == (LINES, False, True)
-    second = await bench.run("undo", "--call", again(first))
+    second = await bench.run("undo", "-y", "--call", again(first))
     assert second.code == 0
     assert (a.read_text(), b.read_text()) == (changed, "made\n")
-    third = await bench.run("undo", "--call", again(second))
+    third = await bench.run("undo", "-y", "--call", again(second))
     assert (third.code, a.read_text(), b.exists()) == (0, LINES, False)
-    nothing = await bench.run("undo")
+    nothing = await bench.run("undo", "-y")
     assert (nothing.code, nothing.out) == (2, "")
     assert "Nothing to undo" in nothing.err
 
@@ -70,7 +70,7 @@ async def test_the_users_later_edits_stay(tmp_path: Path) -> None:
     bench = await worked(tmp_path, edit("line 2\n", "LINE TWO\n"))
     a = bench.work / "a.txt"
     a.write_text("mine at the top\n" + a.read_text().replace("line 8", "line 8, mine"))
-    done = await bench.run("undo")
+    done = await bench.run("undo", "-y")
     assert done.code == 0
     assert a.read_text() == "mine at the top\n" + LINES.replace("line 8", "line 8, mine")
 
@@ -82,7 +82,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
     a, b = bench.work / "a.txt", bench.work / "b.txt"
     a.write_text(a.read_text().replace("LINE TWO", "line two, mine"))
     mine = a.read_text()
-    done = await bench.run("undo")
+    done = await bench.run("undo", "-y")
     assert done.code == 1
     assert (a.read_text(), b.exists()) == (mine, False)
     assert "a.txt (written by orchestrator) is not restored: later edits change the same lines" in done.out
@@ -91,7 +91,7 @@ async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path:
 async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:
     bench = await worked(tmp_path, ("write", {"path": "b.txt", "content": "made\n"}))
     (bench.work / "b.txt").write_text("made\nand mine\n")
-    done = await bench.run("undo")
+    done = await bench.run("undo", "-y")
     assert done.code == 1
     assert (bench.work / "b.txt").read_text() == "made\nand mine\n"
 
@@ -104,7 +104,7 @@ async def test_line_ends_and_bytes_that_are_no_text_survive(tmp_path: Path) -> N
     changed = (bench.work / "w.txt").read_bytes()
     assert changed == b"one\r\nTWO\r\n\xff\xfe\r\n"
     (bench.work / "w.txt").write_bytes(changed + b"mine\r\n")
-    await bench.run("undo")
+    await bench.run("undo", "-y")
     assert (bench.work / "w.txt").read_bytes() == b"one\r\ntwo\r\n\xff\xfe\r\nmine\r\n"
 
 
@@ -121,16 +121,16 @@ async def test_turns_are_undone_one_by_one_and_a_turn_by_its_number(tmp_path: Pa
         await bench.run("run", "a", "--name", "s", *FULL)
         await bench.run("run", "b", "-r", "s", *FULL)
     a = bench.work / "a.txt"
-    await bench.run("undo", "--turn", "1")
+    await bench.run("undo", "-y", "--turn", "1")
     assert a.read_text() == LINES.replace("line 5", "FIVE")
-    await bench.run("undo")
+    await bench.run("undo", "-y")
     assert a.read_text() == LINES
-    assert (await bench.run("undo", "--agent", "nobody")).code == 2
+    assert (await bench.run("undo", "-y", "--agent", "nobody")).code == 2
 
 
 async def test_one_agents_work_is_undone_and_the_others_stays(tmp_path: Path) -> None:
     bench = await worked(tmp_path, edit("line 1\n", "ONE\n"))
-    done = await bench.run("undo", "--agent", "orchestrator")
+    done = await bench.run("undo", "-y", "--agent", "orchestrator")
     assert (done.code, (bench.work / "a.txt").read_text()) == (0, LINES)
 
 
@@ -168,10 +168,10 @@ async def test_in_a_team_each_agents_edits_of_one_file_are_its_own(tmp_path: Pat
         team = write_team(tmp_path / "team", *members)
         done = await bench.run("run", "go", "--team", team, *FULL)
     assert done.code == 0, done.err
-    undone = await bench.run("undo", "--agent", "ann")
+    undone = await bench.run("undo", "-y", "--agent", "ann")
     assert (undone.code, (bench.work / "a.txt").read_text()) == (0, LINES.replace("line 4", "BOB"))
-    await bench.run("undo", "--call", again(undone))
-    await bench.run("undo", "--agent", "bob")
+    await bench.run("undo", "-y", "--call", again(undone))
+    await bench.run("undo", "-y", "--agent", "bob")
     mended = LINES.replace("line 1", "ANN").replace("line 7", "ANN TOO")
     assert (bench.work / "a.txt").read_text() == mended
 
@@ -197,15 +197,15 @@ async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: 
     changed = (bench.work / ".env").read_bytes()
     assert changed == old.replace(b"port=1", b"port=2")
 
-    unknown = await bench.run("undo", env={"ONE_API_KEY": key})
+    unknown = await bench.run("undo", "-y", env={"ONE_API_KEY": key})
     assert (unknown.code, (bench.work / ".env").read_bytes()) == (1, changed)
     assert (
         "the old content contains an API key that Planck no longer has; set that key again "
         "(environment variable or planck auth), then undo" in unknown.out
     )
-    first = await bench.run("undo", env=keys)
+    first = await bench.run("undo", "-y", env=keys)
     assert (first.code, (bench.work / ".env").read_bytes()) == (0, old)
-    second = await bench.run("undo", "--call", again(first), env=keys)
+    second = await bench.run("undo", "-y", "--call", again(first), env=keys)
     assert (second.code, (bench.work / ".env").read_bytes()) == (0, changed)
     for path in (bench.home / "sessions").rglob("*"):
         for hidden in (key.encode(), base64.b64encode(old), base64.b64encode(changed)):
@@ -258,7 +258,7 @@ async def test_a_link_that_was_put_in_the_way_since_leads_an_undo_nowhere(
     mine.write_text("mine\n")
     (bench.work / "d").rename(tmp_path / "away")
     (bench.work / "d").symlink_to(target)
-    done = await bench.run("undo")
+    done = await bench.run("undo", "-y")
     assert mine.read_text() == "mine\n"
     assert (
         f"'d/config' now leads to '{target}/config' through a newer link; remove that link first" in done.out

@@ -175,7 +175,7 @@ def on_default_ports(asked: Asked) -> Reply:
         return json_reply({"models": [{"model": "qwen:7b"}]})
     if asked.path == "/api/show":
         return json_reply({"model_info": {"qwen3.context_length": 40960}})
-    return local_server(asked)
+    return local_server(asked) if asked.path in ("/v1/models", "/props") else json_reply({}, 404)
 
 
 @pytest.mark.parametrize(

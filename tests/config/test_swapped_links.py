@@ -46,6 +46,7 @@ READERS: dict[str, tuple[str, Callable[[Planck], str]]] = {
         "notes.txt",
         lambda app: attach("@notes.txt", app.workspace, within=app.workspace).text,
     ),
+    "a file in a message": ("notes.txt", lambda app: attach("@notes.txt", app.workspace).text),
     "a prompt of a team": ("team/prompt.md", _read_team),
 }
 

@@ -111,3 +111,72 @@ def test_a_folder_is_its_names_and_many_files_are_refused(folder: Path) -> None:
     with pytest.raises(PlanckError) as failure:
         attach(" ".join(f"@f{number}" for number in range(30)), folder)
     assert failure.value.err.kind is ErrorKind.LIMIT_EXCEEDED
+
+
+def plant(tmp_path: Path) -> tuple[Path, Path]:
+    """A workspace with links that lead out of it, and the folder that they lead to."""
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    (work / "sub").mkdir(parents=True)
+    (outside / "deep").mkdir(parents=True)
+    (outside / "id_rsa").write_text("the key")
+    (outside / "shot.png").write_bytes(PNG)
+    for name, target in {
+        "notes.md": outside / "id_rsa",
+        "chain.md": work / "notes.md",
+        "up.md": Path("../outside/id_rsa"),
+        "folder": outside,
+        "folder.d": outside / "deep",
+        "shot.png": outside / "shot.png",
+        "sub/proc.md": Path("/proc/self/cwd"),
+    }.items():
+        (work / name).symlink_to(target)
+    (tmp_path / "alias").symlink_to(work)
+    return work, outside
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes.md",
+        "./notes.md",
+        "sub/../notes.md",
+        "../work/notes.md",
+        "../alias/notes.md",
+        "{tmp}/work/notes.md",
+        "{tmp}/alias/notes.md",
+        "chain.md",
+        "up.md",
+        "folder",
+        "folder/id_rsa",
+        "folder.d/../id_rsa",
+        "sub/proc.md",
+        "shot.png",
+        "folder/shot.png",
+    ],
+)
+@pytest.mark.parametrize("form", ["@{}", 'see @"{}".', "image"])
+def test_a_name_in_the_workspace_does_not_lead_out_of_it(tmp_path: Path, name: str, form: str) -> None:
+    work, _ = plant(tmp_path)
+    name = name.replace("{tmp}", str(tmp_path))
+    images = [name if name.endswith(".png") else "shot.png"] if form == "image" else []
+    with pytest.raises(PlanckError) as failure:
+        attach(form.format(name), work, images=images)
+    assert failure.value.err.kind is ErrorKind.OUTSIDE_WORKSPACE
+    assert "the key" not in failure.value.err.message
+
+
+@pytest.mark.parametrize(
+    "name", ["{tmp}/outside/id_rsa", "../outside/id_rsa", "{tmp}/outside/own.md", "sub/../../outside/id_rsa"]
+)
+def test_a_path_outside_the_workspace_is_the_user_s_own_choice(tmp_path: Path, name: str) -> None:
+    work, outside = plant(tmp_path)
+    (outside / "own.md").symlink_to(outside / "id_rsa")
+    assert "the key" in attach(f"@{name}".replace("{tmp}", str(tmp_path)), work).text
+
+
+def test_a_link_between_two_folders_of_the_session_is_followed(tmp_path: Path) -> None:
+    work, outside = plant(tmp_path)
+    assert "the key" in attach("@notes.md", work, roots=[work, outside]).text
+    assert "the key" in attach("@../notes.md", work / "sub", roots=[work, outside]).text
+    with pytest.raises(PlanckError):
+        attach("@../notes.md", work / "sub", roots=[work])

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx2
 import pytest
@@ -362,6 +363,50 @@ async def test_a_token_goes_to_no_other_address_under_the_same_name(tmp_path: Pa
         await bench.run("mcp", "test", "docs")
     assert other.asked
     assert all("authorization" not in asked.headers for asked in other.asked)
+
+
+async def test_requests_that_do_not_know_the_state_neither_end_nor_spoil_a_sign_in(tmp_path: Path) -> None:
+    """Any page in any browser on this machine can send them."""
+    async with guarded_server() as (url, authority, _):
+        bench = Bench(tmp_path, "http://127.0.0.1:9", mcpServers={"docs": {"url": url}})
+        process = await bench.start("mcp", "login", "docs")
+        address = await read_address(process)
+        async with httpx2.AsyncClient() as browser:
+            sent_to = (await browser.get(address)).headers["location"]
+            callback, _, query = sent_to.partition("?")
+            state = dict(parse_qsl(query))["state"]
+            for forged in (
+                "code=x",
+                "code=x&state=",
+                "code=x&state=guessed",
+                f"code=x&state={state[:-1]}",
+                f"code=x&state={state.upper()}x",
+                f"code=x&state=guessed&state={state}",
+                f"code=x&state={state}&state=guessed",
+                "code=x&state=%ff",
+                "error=access_denied",
+                "error=access_denied&state=guessed",
+                f"state={state}",
+            ):
+                assert (await browser.get(f"{callback}?{forged}")).status_code == 404, forged
+            assert (await browser.post(sent_to)).status_code == 404
+            assert (await browser.get(sent_to)).status_code == 200
+        done = await finish(process)
+    assert (done.code, "Signed in" in done.out) == (0, True), done.err
+    assert len(authority.tokens) == 1
+
+
+async def test_a_person_who_declines_in_the_browser_ends_the_sign_in(tmp_path: Path) -> None:
+    async with guarded_server() as (url, authority, _):
+        bench = Bench(tmp_path, "http://127.0.0.1:9", mcpServers={"docs": {"url": url}})
+        process = await bench.start("mcp", "login", "docs")
+        asked = dict(parse_qsl((await read_address(process)).partition("?")[2]))
+        async with httpx2.AsyncClient() as browser:
+            declined = f"{asked['redirect_uri']}?error=access_denied&state={asked['state']}"
+            assert (await browser.get(declined)).status_code == 200
+        done = await finish(process)
+    assert (done.code, "access_denied" in done.err) == (1, True), done
+    assert authority.tokens == {}
 
 
 async def test_what_is_pasted_wrongly_signs_nobody_in(tmp_path: Path) -> None:

@@ -116,9 +116,8 @@ def _commands() -> dict[str, str]:
 def _works(args: list[str]) -> bool:
     """Whether it is a command that has a session at work."""
     told = {"-h", "--help", "help", "--version", "version"}
-    return (not args or args[0] in ("run", "chat", "demo") or args[0] not in _commands()) and not told & {
-        *args
-    }
+    works = not args or args[0] in ("run", "chat", "demo") or args[0] not in _commands()
+    return works and not told & {*_before_dashes(args)}
 
 
 def _run_command(args: list[str]) -> int:
@@ -133,7 +132,7 @@ def _run_command(args: list[str]) -> int:
         return 0
     if args and args[0] in ("-h", "--help", "help"):
         return _help(args[1:])
-    debug = "--debug" in args
+    debug = "--debug" in _before_dashes(args)
     if debug:
         args.remove("--debug")
     name = args[0] if args else ""
@@ -141,13 +140,18 @@ def _run_command(args: list[str]) -> int:
         return _dispatch(name, _complete(name, args[1:]), debug)
     if name in NOT_BUILT[""]:
         return _fail("not_found", f'"planck {name}" is not built yet. Run "planck --help" for the commands.')
-    printing = [arg for arg in args if arg in ("-p", "--print")]
+    printing = [arg for arg in _before_dashes(args) if arg in ("-p", "--print")]
     if printing:
         args.remove(printing[0])
         return _dispatch("run", _complete("run", args), debug)
     if refused := _refuse_word(args):
         return _fail("invalid_args", refused)
     return _dispatch("chat", args, debug)
+
+
+def _before_dashes(args: list[str]) -> list[str]:
+    """Returns the words that may be flags of ours: what follows `--` belongs to the command."""
+    return args[: args.index("--")] if "--" in args else args
 
 
 def _complete(name: str, rest: list[str]) -> list[str]:
@@ -157,7 +161,7 @@ def _complete(name: str, rest: list[str]) -> list[str]:
 
         end = _count_words(rest)
         return [" ".join([rest[0], *map(quote, rest[1:end])]), *rest[end:]]
-    alone = all(arg.startswith("-") for arg in rest) and not {"-h", "--help"} & set(rest)
+    alone = all(arg.startswith("-") for arg in rest) and not {"-h", "--help"} & {*_before_dashes(rest)}
     return [LISTS[name], *rest] if alone and name in LISTS else rest
 
 
@@ -235,7 +239,7 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
 def _find_unbuilt(name: str, args: list[str]) -> str:
     """The first word or any option of a command that is promised and not there; a task may say anything."""
     promised = NOT_BUILT.get(name, ())
-    words = args[: args.index("--")] if "--" in args else args
+    words = _before_dashes(args)
     options = (word.partition("=")[0] for word in words if word.startswith("--"))
     return next((word for word in (*words[:1], *options) if word in promised), "")
 

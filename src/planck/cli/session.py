@@ -135,8 +135,9 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
     from planck.headless import attach
 
     try:
-        planck_.project.root.check()
-        attached = attach(said, planck_.project.here, within=within, images=options.image)
+        project = planck_.project
+        project.root.check()
+        attached = attach(said, project.here, within=within, roots=project.roots, images=options.image)
     except PlanckError as failure:
         raise UsageError(failure.err.kind, failure.err.message) from None
     for note in attached.notes:

@@ -129,6 +129,8 @@ class DefaultModel(msgspec.Struct, frozen=True):
 
     model: ModelSpec
     why: str
+    problems: tuple[str, ...] = ()
+    """Why the models of another local server were not considered."""
 
 
 async def choose_default(config: Config, ring: Keyring, transport: Transport) -> DefaultModel:
@@ -137,8 +139,13 @@ async def choose_default(config: Config, ring: Keyring, transport: Transport) ->
         return DefaultModel(resolve(config, ""), "default_model in the configuration")
     if found := _choose_vendor(config, ring):
         return found
-    for model in await find_local_models(config, ring, transport):
-        return DefaultModel(model, f"the local server at {model.base_url}")
+    problems: list[str] = []
+    for model in await find_local_models(config, ring, transport, problems):
+        return DefaultModel(model, f"the local server at {model.base_url}", tuple(problems))
+    if problems:
+        raise ModelError(
+            ErrorKind.NOT_FOUND, " ".join(["No model is configured.", *problems]), {"no_model": True}
+        )
     raise ModelError(
         ErrorKind.NOT_FOUND,
         'No model is configured. Run "planck setup", pass -m PROVIDER/MODEL, '
@@ -157,8 +164,13 @@ def _choose_vendor(config: Config, ring: Keyring) -> DefaultModel | None:
     return None
 
 
-async def find_local_models(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
-    """Returns the models of local servers, asked only if nothing else is configured."""
+async def find_local_models(
+    config: Config, ring: Keyring, transport: Transport, problems: list[str] | None = None
+) -> list[ModelSpec]:
+    """Returns the models of local servers, asked only if nothing else is configured.
+
+    Appends to `problems` why those of a server that answers cannot be used.
+    """
     if config.default_model or config.models or config.providers:
         return []
     if any(ring.source(vendor, ProviderEntry(type=vendor)) for vendor in VENDORS):
@@ -166,7 +178,9 @@ async def find_local_models(config: Config, ring: Keyring, transport: Transport)
     roots = {type: config.addresses.get(type, root) for type, root in sorted(LOCAL_ROOTS.items())}
     from planck.llm.local import discover  # only where a server may be found
 
-    found = await asyncio.gather(*(discover(transport, type, root) for type, root in roots.items() if root))
+    found = await asyncio.gather(
+        *(discover(transport, type, root, problems=problems) for type, root in roots.items() if root)
+    )
     return [model for models in found for model in models]
 
 

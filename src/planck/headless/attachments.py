@@ -18,7 +18,8 @@ from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line
 from planck.toolkit.images import MAX_IMAGE, image_from_base64, image_type
-from planck.workspace.paths.regular import open_within
+from planck.workspace.paths.paths import is_inside
+from planck.workspace.paths.regular import locate_open, open_within
 
 _REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
 _IMAGE_PATH = re.compile(
@@ -43,13 +44,23 @@ class Attached(msgspec.Struct, frozen=True):
     """What was attached, and what was taken for a name of a file and is none, in words."""
 
 
-def attach(text: str, folder: Path, *, within: Path | None = None, images: Sequence[str] = ()) -> Attached:
+def attach(
+    text: str,
+    folder: Path,
+    *,
+    within: Path | None = None,
+    roots: Sequence[str | Path] = (),
+    images: Sequence[str] = (),
+) -> Attached:
     """Reads what a message names, from `folder` on; `within`: nothing outside of that folder.
 
-    `images` are named beside the message, and must be some.
+    Others write in `roots` (default: `folder`), so a link there must not choose what is read elsewhere: a
+    name in a root leads to a file in a root, or nothing is sent. `images` are named beside the message, and
+    must be some.
     """
     texts: list[str] = []
-    seen, notes = _read_images(images, folder), list[str]()
+    real_roots = [os.path.realpath(root) for root in roots or (folder,)]
+    seen, notes = _read_images(images, folder, real_roots), list[str]()
     left = _MAX_TEXT
     for written, marked in _list_names(text):
         found = _find(written, folder)
@@ -64,7 +75,7 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
             continue
         name, path = found
         try:
-            fd = open_within(path, within or "/")
+            fd = open_within(path, within) if within else _open(name, path, real_roots)
         except OSError as problem:
             if problem.errno != errno.EXDEV:
                 raise _unreadable(name, problem) from problem
@@ -91,7 +102,29 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
     return Attached("\n\n".join([text, *texts]), tuple(seen), tuple(notes))
 
 
-def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
+def _open(name: str, path: Path, roots: Sequence[str]) -> int:
+    """Opens what the user named. A name outside the roots is the user's own choice, links included."""
+    fd = open_within(path, "/")
+    try:
+        # Without `..`, as the user reads the name; the descriptor says where the system went.
+        named = Path(os.path.normpath(path))
+        if not any(is_inside(os.path.realpath(part), roots) for part in (named, *named.parents)):
+            return fd
+        real = locate_open(fd, path)
+        if is_inside(real, roots):
+            return fd
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    raise AttachmentError(
+        ErrorKind.OUTSIDE_WORKSPACE,
+        f"{name!r} is a link to {real!r}, outside the workspace. Nothing was sent. "
+        "To attach that file, name its own path.",
+    )
+
+
+def _read_images(names: Sequence[str], folder: Path, roots: Sequence[str]) -> list[Image]:
     images = []
     for name in names:
         path = folder / Path(name).expanduser()
@@ -100,7 +133,7 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
                 ErrorKind.NOT_FOUND, f"Image not found: {name!r}. Nothing was sent. Check the path."
             )
         try:
-            fd = open_within(path, "/")
+            fd = _open(name, path, roots)
         except OSError as problem:
             raise _unreadable(name, problem) from problem
         try:

@@ -16,29 +16,60 @@ _MAX_ANSWER = 4_000_000
 """Bytes: a model's licence and template come along with its sizes."""
 
 
-async def discover(transport: Transport, type: str, address: str, provider: str = "") -> list[ModelSpec]:
-    """The models of the server at an address; none where nobody answers."""
+async def discover(
+    transport: Transport, type: str, address: str, provider: str = "", problems: list[str] | None = None
+) -> list[ModelSpec]:
+    """The models of the server at an address; none where nobody answers.
+
+    Appends to `problems` why the models of a server that lists them cannot be used. Another kind of server at
+    that address is not worth a word.
+    """
     root = address.removesuffix("/v1").rstrip("/")
-    ask = _ollama if type == "ollama" else _llama_cpp
+    list_names, describe = (
+        (_list_ollama, _describe_ollama) if type == "ollama" else (_list_llama_cpp, _describe_llama_cpp)
+    )
+    deadline = asyncio.get_running_loop().time() + _PATIENCE
     try:
-        async with asyncio.timeout(_PATIENCE):
-            return await ask(transport, root, provider or type)
-    except (ProviderError, TimeoutError, codec.DecodeError, _Strange):
+        async with asyncio.timeout_at(deadline):
+            names = await list_names(transport, root)
+    except (ProviderError, TimeoutError, _Strange):
         return []
+    try:
+        async with asyncio.timeout_at(deadline):
+            models = await describe(transport, root, provider or type, names)
+        problem = "" if models else "but has no models. Load one first."
+    except TimeoutError:
+        models, problem = [], f"but did not describe its models within {_PATIENCE:g} s. Try again."
+    except ProviderError as failure:
+        models, problem = [], f"but its models cannot be used: {failure.err.full_message}"
+    except _Strange as strange:
+        models = []
+        problem = (
+            f"but its models cannot be used: {strange}. "
+            f'Run "planck setup", choose another server, and enter {root}/v1.'
+        )
+    if problem and problems is not None:
+        problems.append(f"The server at {root} answers, {problem}")
+    return models
 
 
 class _Strange(Exception):
-    """Somebody else's server: its answers are not what this type gives."""
+    """An answer is not what a server of this type gives; the text says which, and how."""
 
 
-async def _ollama(transport: Transport, root: str, provider: str) -> list[ModelSpec]:
-    tags = _objects(await _get(transport, f"{root}/api/tags"), "models")
-    names = [name for tag in tags if isinstance(name := tag.get("model") or tag.get("name"), str)]
+async def _list_ollama(transport: Transport, root: str) -> list[str]:
+    tags = _objects(await _get(transport, root, "/api/tags"), "models")
+    return [name for tag in tags if isinstance(name := tag.get("model") or tag.get("name"), str)]
+
+
+async def _describe_ollama(
+    transport: Transport, root: str, provider: str, names: list[str]
+) -> list[ModelSpec]:
     return [await _ollama_model(transport, root, provider, name) for name in names]
 
 
 async def _ollama_model(transport: Transport, root: str, provider: str, name: str) -> ModelSpec:
-    shown = await _ask(transport, "POST", f"{root}/api/show", codec.encode({"model": name}))
+    shown = await _ask(transport, "POST", root, "/api/show", codec.encode({"model": name}))
     can = shown.get("capabilities")
     abilities = can if isinstance(can, list) else []
     return ModelSpec(
@@ -66,37 +97,47 @@ _UNKNOWN = 4096
 """What Ollama gives a model of which it says nothing."""
 
 
-async def _llama_cpp(transport: Transport, root: str, provider: str) -> list[ModelSpec]:
-    listed = _objects(await _get(transport, f"{root}/v1/models"), "data")
-    props = await _get(transport, f"{root}/props")
+async def _list_llama_cpp(transport: Transport, root: str) -> list[str]:
+    listed = _objects(await _get(transport, root, "/v1/models"), "data")
+    return [name for model in listed if isinstance(name := model.get("id"), str)]
+
+
+async def _describe_llama_cpp(
+    transport: Transport, root: str, provider: str, names: list[str]
+) -> list[ModelSpec]:
+    props = await _get(transport, root, "/props")
     settings = props.get("default_generation_settings")
     window = settings.get("n_ctx") if isinstance(settings, dict) else None
     if not isinstance(window, int):
-        raise _Strange
+        raise _Strange("GET /props does not give the context length (n_ctx)")
     images = isinstance(modes := props.get("modalities"), dict) and bool(modes.get("vision"))
     return [
         ModelSpec(provider=provider, model=name, context_window=window, base_url=root, images=images)
-        for model in listed
-        if isinstance(name := model.get("id"), str)
+        for name in names
     ]
 
 
-async def _get(transport: Transport, url: str) -> dict[str, Any]:
-    return await _ask(transport, "GET", url, b"")
+async def _get(transport: Transport, root: str, path: str) -> dict[str, Any]:
+    return await _ask(transport, "GET", root, path, b"")
 
 
-async def _ask(transport: Transport, method: str, url: str, body: bytes) -> dict[str, Any]:
-    response = await transport.send(method, url, {"content-type": "application/json"}, body)
+async def _ask(transport: Transport, method: str, root: str, path: str, body: bytes) -> dict[str, Any]:
+    response = await transport.send(method, root + path, {"content-type": "application/json"}, body)
     async with aclosing(response):
         answer = await read_all(response, _MAX_ANSWER)
-    found = codec.decode(answer) if response.status == 200 else None
+    if response.status != 200:
+        raise _Strange(f"{method} {path} returned status {response.status}")
+    try:
+        found = codec.decode(answer)
+    except codec.DecodeError:
+        found = None
     if not isinstance(found, dict):
-        raise _Strange
+        raise _Strange(f"{method} {path} did not return a JSON object")
     return found
 
 
 def _objects(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
     found = answer.get(key)
     if not isinstance(found, list):
-        raise _Strange
+        raise _Strange(f"the answer has no list of {key!r}")
     return [entry for entry in found if isinstance(entry, dict)]

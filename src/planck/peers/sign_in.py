@@ -123,6 +123,7 @@ class _Flow:
         self._screen = screen
 
     async def redirect(self, url: str) -> None:
+        self._callback.expect(url)
         self._screen.show(url)
 
     async def wait(self) -> AuthorizationCodeResult:
@@ -139,9 +140,13 @@ class _Flow:
 
 
 class _Callback:
-    """Hears on this machine where the browser was sent to: one request, and no more than its first line."""
+    """Hears on this machine where the browser was sent to: one request, and no more than its first line.
+
+    Any program or web page here can send requests too, so only one with the state of this sign-in counts.
+    """
 
     async def __aenter__(self) -> "_Callback":
+        self._state: list[str] = []
         self._found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=16_384)
         port = self._server.sockets[0].getsockname()[1]
@@ -151,6 +156,10 @@ class _Callback:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         self._found.cancel()
+
+    def expect(self, url: str) -> None:
+        """Takes the state that a real answer repeats from the address that the person is sent to."""
+        self._state = parse_qs(urlsplit(url).query).get("state", [])
 
     async def wait(self) -> str:
         return await asyncio.shield(self._found)
@@ -162,7 +171,7 @@ class _Callback:
         except (TimeoutError, ValueError, OSError):
             words = []
         path = words[1] if len(words) == 3 and words[0] == "GET" else ""
-        good = path.startswith("/callback?")
+        good = path.startswith("/callback?") and self._is_answer(path)
         text = "You can close this page and return to Planck." if good else "Not found."
         head = f"HTTP/1.1 {200 if good else 404} X\r\ncontent-type: text/plain\r\ncontent-length: {len(text)}"
         writer.write(f"{head}\r\nconnection: close\r\n\r\n{text}".encode())
@@ -171,6 +180,12 @@ class _Callback:
         writer.close()
         if good and not self._found.done():
             self._found.set_result(path)
+
+    def _is_answer(self, path: str) -> bool:
+        """Returns whether it has the state, once, and a code or an error."""
+        values = parse_qs(urlsplit(path).query)
+        has_state = bool(self._state) and values.get("state") == self._state
+        return has_state and ("code" in values or "error" in values)
 
 
 def _read_code(address: str) -> AuthorizationCodeResult:

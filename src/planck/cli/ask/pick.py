@@ -1,25 +1,23 @@
 """Asks which of the newest sessions is meant."""
 
 import shutil
-import sys
 
-from planck.cli.ask.typed_line import ask
+from planck.cli.ask.typed_line import ask, check_terminal
 from planck.cli.errors import UsageError
 from planck.cli.tell.session_rows import make_rows
 from planck.headless import Archive
 from planck.records.outcome import ErrorKind
 
 _CHOICES = 9
+_ALONE = (
+    "-r without a name asks which session to resume, which needs a terminal. "
+    'Pass a name from "planck sessions list".'
+)
 
 
 def pick_session(archive: Archive) -> str:
     """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
-    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            ErrorKind.INVALID_ARGS,
-            "-r without a name asks which session to resume, which needs a terminal. "
-            'Pass a name from "planck sessions list".',
-        )
+    check_terminal(_ALONE)
     sessions = archive.sessions(limit=_CHOICES)
     if not sessions:
         raise UsageError(ErrorKind.NOT_FOUND, "This workspace has no session to resume. Start one first.")
@@ -29,7 +27,7 @@ def pick_session(archive: Archive) -> str:
         number, rest = divmod(at * len(sessions), len(rows))
         print(f"{indent if rest else f'{number + 1}  '}{line}")
     numbers = "1" if len(sessions) == 1 else f"1-{len(sessions)}"
-    answer = ask(f"Resume which session? ({numbers}, a name, or Enter to cancel)  ")
+    answer = ask(f"Resume which session? ({numbers}, a name, or Enter to cancel)  ", without_terminal=_ALONE)
     if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
         return sessions[int(answer) - 1].id
     if not answer:

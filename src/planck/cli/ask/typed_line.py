@@ -3,7 +3,9 @@
 import sys
 from typing import NamedTuple
 
+from planck.cli.errors import UsageError
 from planck.cli.tell.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
+from planck.records.outcome import ErrorKind
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
@@ -32,8 +34,12 @@ class PasteDetector:
         return TypedLine(text, not pasted and not burst, mark)
 
 
-def ask(prompt: str) -> str:
-    """What somebody types behind it by hand, once it is shown; of a paste, or typed ahead, it is nothing."""
+def ask(prompt: str, *, without_terminal: str) -> str:
+    """Returns what somebody types by hand after the prompt is shown; empty if it was pasted or typed ahead.
+
+    Where nobody can see the prompt and answer it, raises `without_terminal`, which says what to do instead.
+    """
+    check_terminal(without_terminal)
     forget_typed()
     print(prompt + ANNOUNCE_PASTES, end="", flush=True)
     try:
@@ -41,6 +47,12 @@ def ask(prompt: str) -> str:
     finally:
         print(KEEP_QUIET_ON_PASTES, end="", flush=True)
     return typed.text.strip() if typed.by_hand else ""
+
+
+def check_terminal(otherwise: str) -> None:
+    """Refuses with `otherwise` where nobody can be asked: a pipe that says yes is not a person."""
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise UsageError(ErrorKind.INVALID_ARGS, otherwise)
 
 
 def forget_typed() -> None:

@@ -265,8 +265,9 @@ class Talk:
             return text, agent, ()
         from planck.headless import attach
 
-        self.planck.project.root.check()
-        attached = await asyncio.to_thread(attach, text, self.planck.project.here, within=within)
+        project = self.planck.project
+        project.root.check()
+        attached = await asyncio.to_thread(attach, text, project.here, within=within, roots=project.roots)
         for note in attached.notes:
             say(self.frontend, f"  {note}", "dim")
         return attached.text, agent, attached.images

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from planck import headless
-from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.parser import AS_TRUSTED, JSON, MODE, MODES, add_shared, subcommand
 from planck.cli.place import open_project, say_place
-from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
 EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
@@ -99,12 +96,12 @@ def _trust(planck: headless.Planck, yes: bool) -> int:
     for line in state.content.runs:
         print(f"  {make_plain(line)}")
     if not yes:
-        if not sys.stdin.isatty():
-            raise UsageError(
-                ErrorKind.INVALID_ARGS,
-                "Trust must be confirmed in a terminal. Without one, review the list above, then pass --yes.",
-            )
-        if ask("Trust this folder? Type yes: ").lower() != "yes":
+        answer = ask(
+            "Trust this folder? Type yes: ",
+            without_terminal="Trust must be confirmed in a terminal. "
+            "Without one, review the list above, then pass --yes.",
+        )
+        if answer.lower() != "yes":
             print("Not trusted.")
             return 1
     planck.trust.give(state.content)

@@ -289,18 +289,17 @@ def _count_events(count: int) -> str:
 def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
     info = archive.info(options.what)
     if not options.yes:
-        if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError(
-                ErrorKind.INVALID_ARGS,
-                "Deleting is permanent and must be confirmed in a terminal. "
-                f'Without one, run "planck sessions delete {info.id} --yes".',
-            )
-        archive.check_free(info.id)
         from planck.cli.ask.typed_line import ask
 
+        archive.check_free(info.id)
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
-        print(f"{make_plain(info.name)} ({make_plain(info.id)}), {_count_events(info.head)}{about}")
-        if ask("Delete this session permanently? [y/N] ").lower() not in ("y", "yes"):
+        answer = ask(
+            f"{make_plain(info.name)} ({make_plain(info.id)}), {_count_events(info.head)}{about}\n"
+            "Delete this session permanently? [y/N] ",
+            without_terminal="Deleting is permanent and must be confirmed in a terminal. "
+            f'Without one, run "planck sessions delete {info.id} --yes".',
+        )
+        if answer.lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 0
     _done("Deleted", archive.delete(info.id), options.json)

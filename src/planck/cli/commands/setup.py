@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from getpass import getpass
 
 from planck import headless
 from planck.cli.commands.auth import name_source
-from planck.cli.errors import UsageError
 from planck.cli.streams import format_error
-from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
 _LOCAL, _OTHER = "local", "other"
@@ -37,12 +34,12 @@ async def run(options: argparse.Namespace) -> int:
 
 async def set_up() -> int:
     """Leads to a model that answers; 1 where the user gave up, and then nothing was written."""
-    if not sys.stdin.isatty():
-        raise UsageError(
-            ErrorKind.INVALID_ARGS,
-            "Setup asks questions and needs a terminal. Without one, set ANTHROPIC_API_KEY (or another "
-            'vendor\'s key), or run "planck auth login PROVIDER" and "planck config set default_model NAME".',
-        )
+    from planck.cli.ask.typed_line import check_terminal
+
+    check_terminal(
+        "Setup asks questions and needs a terminal. Without one, set ANTHROPIC_API_KEY (or another "
+        'vendor\'s key), or run "planck auth login PROVIDER" and "planck config set default_model NAME".'
+    )
     async with headless.Setup() as setup:
         setup.check_home()
         for left in reversed(range(_TRIES)):
@@ -92,7 +89,13 @@ async def _ask(setup: headless.Setup) -> headless.Candidate | None:
 
 
 async def _choose_local(setup: headless.Setup) -> headless.Candidate | None:
-    found = await setup.find_local()
+    problems: list[str] = []
+    found = await setup.find_local(problems)
+    for problem in problems:
+        print(make_plain(problem))
+    if not found and problems:
+        print()
+        return await _ask(setup)
     if not found:
         places = " or ".join(setup.local_addresses)
         where = f" at {places}" if places else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from planck import headless
 from planck.cli.parser import add_folders, add_place
@@ -56,12 +55,14 @@ async def run(options: argparse.Namespace) -> int:
                     "Resolve the conflicts shown above.",
                 )
                 return headless.Exit.FAILURE
-            if (
-                not options.yes
-                and sys.stdin.isatty()
-                and ask("Apply these changes? [y/N] ").lower() not in ("y", "yes")
-            ):
-                print("Nothing was changed.")
-                return headless.Exit.DONE
+            if not options.yes:
+                answer = ask(
+                    "Apply these changes? [y/N] ",
+                    without_terminal="Nothing was changed: an undo must be confirmed in a terminal. "
+                    "Without one, review the changes above, then run the command again with --yes.",
+                )
+                if answer.lower() not in ("y", "yes"):
+                    print("Nothing was changed.")
+                    return headless.Exit.DONE
             print(report(plan, f"planck undo --call {await session.undo(plan)}"))
     return headless.Exit.FAILURE if any(step.conflict for step in plan.steps) else headless.Exit.DONE

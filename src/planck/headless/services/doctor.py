@@ -42,8 +42,8 @@ async def run_checks(project: Project) -> list[Check]:
         advice = "Fix the file named above." if isinstance(failure, ConfigError) else ""
         return [*checks, Check("configuration", "error", failure.err.full_message, advice)]
     async with planck_:
-        model = await _check_model(planck_)
-        found = [*checks, model, *_check_configured(planck_)]
+        models = await _check_model(planck_)
+        found = [*checks, *models, *_check_configured(planck_)]
     return [msgspec.structs.replace(check, detail=hide_in_text(check.detail)) for check in found]
 
 
@@ -133,14 +133,17 @@ def _check_home(home: Path) -> Check:
     return Check("home", "ok", str(home))
 
 
-async def _check_model(planck_: Planck) -> Check:
+async def _check_model(planck_: Planck) -> list[Check]:
     try:
         default = await planck_.default_model()
     except PlanckError as failure:
-        return Check("model", "warning", failure.err.full_message)  # says what to do
+        return [Check("model", "warning", failure.err.full_message)]  # says what to do
     model = default.model
     detail = f"{model.label} ({model.provider}, {model.context_window:,} tokens of context): {default.why}"
-    return Check("model", "ok", detail)
+    return [
+        Check("model", "ok", detail),
+        *(Check("local server", "warning", problem) for problem in default.problems),
+    ]
 
 
 def _check_containment() -> Check:

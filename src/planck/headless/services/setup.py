@@ -75,10 +75,11 @@ class Setup:
         addresses = self._project.config.addresses
         return [found for type, root in LOCAL_ROOTS.items() if (found := addresses.get(type, root))]
 
-    async def find_local(self) -> list[ModelSpec]:
+    async def find_local(self, problems: list[str]) -> list[ModelSpec]:
+        """Appends to `problems` why the models of a server that answers cannot be used."""
         nothing_else = Config(addresses=self._project.config.addresses)
         return await find_local_models(
-            nothing_else, Keyring(self._ring.file, {}, SystemClock()), self._transport
+            nothing_else, Keyring(self._ring.file, {}, SystemClock()), self._transport, problems
         )
 
     def check_name(self, candidate: Candidate) -> None:
