@@ -376,7 +376,7 @@ class _Tried:
             case Err(kind=ErrorKind.SANDBOX_UNAVAILABLE):
                 return await self._gate.ask(self._call, self._verdict)
             case Ok(value={"exit_code": int(code), "output": str(output)}) if code != 0:
-                return await self._ask_about(output.replace(f"{outcome.value.get('sandbox')}\n", ""))
+                return await self._ask_about(_drop_blame(output, outcome.value.get("sandbox")))
         return None
 
     async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
@@ -390,6 +390,17 @@ class _Tried:
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})
         return answer
+
+
+def _drop_blame(output: str, blame: str | None) -> str:
+    """Returns the output of a trial without what it says of the sandbox: the question is about that.
+
+    It is the last such line, above the exit code; a line before it that reads the same is the command's.
+    """
+    if not blame:
+        return output
+    before, _, after = output.rpartition(f"{blame}\n")
+    return before + after
 
 
 def _narrow(asked: Confinement, now: Verdict) -> Confinement:
