@@ -203,12 +203,8 @@ async def test_what_the_try_could_not_do_and_nobody_allows_comes_with_its_output
 )
 async def test_a_refused_try_keeps_every_line_that_the_command_printed(tmp_path: Path, failure: str) -> None:
     """Whether or not Planck blamed the sandbox, and even if a line looks like one of its own."""
-    cases = [
-        ["None"],
-        ["a", "None", "b"],
-        ["[sandbox: everything is read-only here]", "None"],
-        ["[exit code 1]"],
-    ]
+    ours = '[sandbox: everything is read-only here; to ask for permission, pass "escalate"]'
+    cases = [["None"], ["a", "None", "b"], [ours, "None"], ["[exit code 1]"]]
     run = Run(tmp_path, Person(None))
     prints = [f"printf '%s\\n' {shlex.join(printed)}; {failure}; exit 1" for printed in cases]
     await run.bash("ask", *({"command": command} for command in prints))
