@@ -33,7 +33,6 @@ class Asker:
         self.workspace = Path(project.workspace)
 
     async def decide(self, question: Question) -> Answer:
-        refused = Answer(question.id, question.digest, False)
         request = PermissionRequest(
             session_id=question.session_id,
             tool_call=self._describe(question),
@@ -41,10 +40,11 @@ class Asker:
         )
         answer = await self._peer.ask("session/request_permission", request, PermissionResponse)
         if isinstance(answer, Err) or not isinstance(answer.outcome, Selected):
-            return refused
+            silent = "the client closed the question without an answer"
+            return Answer(question.id, question.digest, False, unanswered=silent)
         scope = _SCOPES.get(answer.outcome.option_id)
-        if scope is None or (scope is not Scope.ONCE and not question.rule):
-            return refused
+        if scope is None:
+            return Answer(question.id, question.digest, False)
         return Answer(question.id, question.digest, True, scope)
 
     def _describe(self, question: Question) -> CallDetails:

@@ -254,6 +254,8 @@ class AgentGate:
             question, rights = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
         said = {"request_id": question.id, "request": answer.request}
+        if answer.unanswered:
+            return await self.deny(call, "nobody", answer.unanswered, **said)
         if not answer.allow:
             words = truncate(spell_out(answer.reason), _MAX_REASON)
             why = f'the user said no: "{words}"' if words else "the user said no"
