@@ -14,6 +14,7 @@ from planck.records.tools import find_row
 from planck.records.visible import fit_line, spell_out
 
 _MAX_RULE = 120
+_NOT_OFFERED = "the client chose an answer that was not offered"
 _SCOPES = {"once": Scope.ONCE, "session": Scope.SESSION, "rule": Scope.RULE}
 
 
@@ -44,7 +45,8 @@ class Asker:
             return Answer(question.id, question.digest, False, unanswered=silent)
         scope = _SCOPES.get(answer.outcome.option_id)
         if scope is None:
-            return Answer(question.id, question.digest, False)
+            unknown = "" if answer.outcome.option_id == "no" else _NOT_OFFERED
+            return Answer(question.id, question.digest, False, unanswered=unknown)
         return Answer(question.id, question.digest, True, scope)
 
     def _describe(self, question: Question) -> CallDetails:
