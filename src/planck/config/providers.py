@@ -206,15 +206,20 @@ class _Opener:
 
 def _read_network(environ: Mapping[str, str]) -> Network:
     """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
+    http_proxy = _find_variable(environ, "HTTP_PROXY", "ALL_PROXY")
+    https_proxy = _find_variable(environ, "HTTPS_PROXY", "ALL_PROXY")
     return Network(
-        http_proxy=_variable(environ, "HTTP_PROXY", "ALL_PROXY"),
-        https_proxy=_variable(environ, "HTTPS_PROXY", "ALL_PROXY"),
-        no_proxy=_variable(environ, "NO_PROXY"),
-        ca_bundle=_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+        http_proxy=environ.get(http_proxy, ""),
+        http_proxy_variable=http_proxy,
+        https_proxy=environ.get(https_proxy, ""),
+        https_proxy_variable=https_proxy,
+        no_proxy=environ.get(_find_variable(environ, "NO_PROXY"), ""),
+        ca_bundle=environ.get(_find_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), ""),
         system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
     )
 
 
-def _variable(environ: Mapping[str, str], *names: str) -> str:
+def _find_variable(environ: Mapping[str, str], *names: str) -> str:
+    """Returns the first of them that is set, in either case; the first one where none is."""
     spelled = [spelling for name in names for spelling in (name, name.lower())]
-    return next((environ[name] for name in spelled if environ.get(name)), "")
+    return next((name for name in spelled if environ.get(name)), names[0])

@@ -15,6 +15,9 @@ class Network(msgspec.Struct, frozen=True):
     http_proxy: str = ""
     https_proxy: str = ""
     no_proxy: str = ""
+    http_proxy_variable: str = "HTTP_PROXY"
+    https_proxy_variable: str = "HTTPS_PROXY"
+    """Where each was found, as the user spells it: what is wrong with one is said of that."""
     ca_bundle: str = ""
     """A PEM file that is trusted instead of the system's certificates."""
     system_certificates: bool = False
@@ -54,9 +57,8 @@ def locate(url: str, network: Network) -> tuple[Origin, str]:
     origin, target = _origin(url)
     proxy = network.https_proxy if origin.tls else network.http_proxy
     if proxy and not _direct(origin, network.no_proxy):
-        origin = msgspec.structs.replace(
-            origin, proxy=_proxy(proxy, "HTTPS_PROXY" if origin.tls else "HTTP_PROXY")
-        )
+        variable = network.https_proxy_variable if origin.tls else network.http_proxy_variable
+        origin = msgspec.structs.replace(origin, proxy=_proxy(proxy, variable))
         if not origin.tls:
             target = f"{origin}{target}"
     return origin, target
@@ -113,8 +115,7 @@ def _proxy(url: str, variable: str) -> Origin:
     except ProviderError as error:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,
-            f"Cannot use the proxy in {variable} or ALL_PROXY. {error.err.message} "
-            "To use no proxy, unset the variable.",
+            f"Cannot use the proxy in {variable}. {error.err.message} To use no proxy, unset the variable.",
         ) from None
 
 
@@ -123,19 +124,30 @@ def _origin(url: str) -> tuple[Origin, str]:
         parsed = httptools.parse_url(url.encode("ascii"))
         scheme, host = parsed.schema.decode().lower(), parsed.host.decode().lower()
     except (httptools.HttpParserInvalidURLError, AttributeError, UnicodeEncodeError):
+        scheme, separator, _ = url.partition("://")
+        # The parser knows no scheme with a digit in it, such as socks5h.
+        if separator and scheme.isascii() and scheme.isalnum() and scheme.lower() not in _SCHEMES:
+            raise _refuse_scheme(scheme.lower()) from None
         raise ProviderError(
             ErrorKind.INVALID_ARGS, "The address is not a URL. Use the form http://host:port or https://host."
         ) from None
-    if scheme not in {"http", "https"}:
-        raise ProviderError(
-            ErrorKind.INVALID_ARGS, f"The scheme {scheme!r} is not supported. Use http or https."
-        )
+    if scheme not in _SCHEMES:
+        raise _refuse_scheme(scheme)
     port = parsed.port or (443 if scheme == "https" else 80)
     target = (parsed.path or b"/").decode()
     if parsed.query:
         target += f"?{parsed.query.decode()}"
     userinfo = parsed.userinfo.decode() if parsed.userinfo else ""
     return Origin(scheme == "https", host, port, userinfo=userinfo), target
+
+
+_SCHEMES = frozenset({"http", "https"})
+
+
+def _refuse_scheme(scheme: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_ARGS, f"The scheme {scheme!r} is not supported. Use http or https."
+    )
 
 
 def _direct(origin: Origin, no_proxy: str) -> bool:
