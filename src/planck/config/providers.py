@@ -18,7 +18,7 @@ from planck.config.models import (
 from planck.config.project import Project
 from planck.config.resources import Resources
 from planck.config.schema import KEYLESS, QuotaEntry
-from planck.http.address import Network, canonical
+from planck.http.address import canonical, read_network
 from planck.http.transport import HttpTransport, Transport
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
@@ -133,7 +133,7 @@ class Providers:
     def transport(self) -> HttpTransport:
         """One pool of connections for all agents, made when the first one needs it."""
         if self._transport is None:
-            self._transport = HttpTransport(_read_network(self._environ))
+            self._transport = HttpTransport(read_network(self._environ))
         return self._transport
 
     async def aclose(self) -> None:
@@ -202,24 +202,3 @@ class _Opener:
 
     def __call__(self, endpoint: Endpoint) -> Provider:
         return open_provider(endpoint, self._model, self._transport)
-
-
-def _read_network(environ: Mapping[str, str]) -> Network:
-    """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
-    http_proxy = _find_variable(environ, "HTTP_PROXY", "ALL_PROXY")
-    https_proxy = _find_variable(environ, "HTTPS_PROXY", "ALL_PROXY")
-    return Network(
-        http_proxy=environ.get(http_proxy, ""),
-        http_proxy_variable=http_proxy,
-        https_proxy=environ.get(https_proxy, ""),
-        https_proxy_variable=https_proxy,
-        no_proxy=environ.get(_find_variable(environ, "NO_PROXY"), ""),
-        ca_bundle=environ.get(_find_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), ""),
-        system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
-    )
-
-
-def _find_variable(environ: Mapping[str, str], *names: str) -> str:
-    """Returns the first of them that is set, in either case; the first one where none is."""
-    spelled = [spelling for name in names for spelling in (name, name.lower())]
-    return next((name for name in spelled if environ.get(name)), names[0])

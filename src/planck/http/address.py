@@ -1,5 +1,6 @@
 """A URL -> where to connect, through which proxy, and what to ask for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import httptools
@@ -29,6 +30,27 @@ class Network(msgspec.Struct, frozen=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("no_proxy", self.no_proxy), ("ca_bundle", self.ca_bundle)]
+
+
+def read_network(environ: Mapping[str, str]) -> Network:
+    """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
+    http_proxy = _find_variable(environ, "HTTP_PROXY", "ALL_PROXY")
+    https_proxy = _find_variable(environ, "HTTPS_PROXY", "ALL_PROXY")
+    return Network(
+        http_proxy=environ.get(http_proxy, ""),
+        http_proxy_variable=http_proxy,
+        https_proxy=environ.get(https_proxy, ""),
+        https_proxy_variable=https_proxy,
+        no_proxy=environ.get(_find_variable(environ, "NO_PROXY"), ""),
+        ca_bundle=environ.get(_find_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), ""),
+        system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
+    )
+
+
+def _find_variable(environ: Mapping[str, str], *names: str) -> str:
+    """Returns the first of them that is set, in either case; the first one where none is."""
+    spelled = [spelling for name in names for spelling in (name, name.lower())]
+    return next((name for name in spelled if environ.get(name)), names[0])
 
 
 class Origin(msgspec.Struct, frozen=True):
