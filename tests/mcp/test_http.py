@@ -263,7 +263,7 @@ async def test_tls_goes_through_a_tunnel_of_the_proxy() -> None:
     proxy = Proxy(0, refuse=b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
     async with tcp_server(proxy) as via:
         environ = {"HTTPS_PROXY": f"http://me:pass@127.0.0.1:{via.port}"}
-        async with server("https://mcp.test/mcp", environ=environ, clock=Leaping()) as one:
+        async with server("https://mcp.test/mcp", environ=environ) as one:
             await one.until(State.ERROR)
     line, headers = proxy.asked[0]
     assert (line, headers["proxy-authorization"]) == ("CONNECT mcp.test:443 HTTP/1.1", "Basic bWU6cGFzcw==")

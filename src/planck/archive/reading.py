@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
-from planck.archive.listing import Listing, SessionInfo, describe_holder, read_info
-from planck.records.board import Board, apply
+from planck.archive.listing import Listing, SessionInfo, Summary, describe_holder, read_info
 from planck.records.events import Event
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
@@ -61,18 +60,19 @@ class ArchiveReader:
         with self._reading(id) as store:
             yield from store.read(after)
 
-    def fold(self, id: str, until: int | None = None) -> Board:
-        """Returns the board after an event (default: the newest), with this session's id and current name.
+    def fold(self, id: str, until: int | None = None) -> Summary:
+        """Folds up to an event (default: the newest); the board has this session's id and current name.
 
         The log of a fork begins with its parent's events, which say the parent's.
         """
-        board = Board()
+        summary = Summary()
         with self._reading(id) as store:
             for event in store.read():
                 if until is not None and (event.seq or 0) > until:
                     break
-                board = apply(board, event)
-            return replace(board, id=id, name=store.meta.get("name") or board.name)
+                summary.add(event)
+            summary.adopt(id, store.meta.get("name") or summary.board.name)
+        return summary
 
     def has_after(self, id: str, seq: int) -> bool:
         """Whether a log has grown beyond a number, or is gone: then it is worth another look."""

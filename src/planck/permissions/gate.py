@@ -253,7 +253,7 @@ class AgentGate:
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
-        said = {"request_id": question.id, "request": answer.request}
+        said: dict[str, Any] = {"request_id": question.id, "request": answer.request}
         if answer.unanswered:
             return await self.deny(call, "nobody", answer.unanswered, **said)
         if not answer.allow:

@@ -203,7 +203,7 @@ class SessionHandlers:
             await live.catch_up()
             return Reply(200, live.encode_board())
         await self.check_own(call.id)
-        return await asyncio.to_thread(self._cache.archive.fold, call.id, query.at)
+        return (await asyncio.to_thread(self._cache.archive.fold, call.id, query.at)).board
 
     async def explain_wait(self, call: Call) -> shapes.Why:
         await self.check_own(call.id)
@@ -233,7 +233,7 @@ class SessionHandlers:
             await live.catch_up()
             return live.board
         await asyncio.to_thread(self._cache.archive.check_own, id)
-        return await asyncio.to_thread(self._cache.archive.fold, id)
+        return (await asyncio.to_thread(self._cache.archive.fold, id)).board
 
     async def check_own(self, id: str) -> None:
         """Raises `not_found` for what is not the id of a session of this workspace."""
@@ -243,7 +243,7 @@ class SessionHandlers:
     def _find_head(self, id: str) -> int | None:
         """None: it is gone."""
         try:
-            return self._cache.archive.fold(id).seq
+            return self._cache.archive.fold(id).board.seq
         except PlanckError:
             return None
 
