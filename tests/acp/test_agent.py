@@ -138,6 +138,17 @@ async def test_a_question_that_is_cancelled_or_refused_is_a_no_and_so_is_one_tha
                 if update.get("status") == "failed"
             ]
             assert kinds_of_errors == ["permission_denied"] * 3
+            shown = [
+                update["content"][0]["content"]["text"]
+                for update in editor.of("tool_call_update")
+                if update.get("status") == "failed"
+            ]
+            way_out = "To allow it, choose another --permission-mode or add a rule."
+            assert shown == [
+                f"write was not run: the client closed the question without an answer. {way_out}",
+                "write was not run: the user said no.",
+                f"write was not run: the client chose an answer that was not offered. {way_out}",
+            ], "what a person can do about it, and not what the model is told"
             prompting = asyncio.ensure_future(editor.say(session, "write again"))
             await editor.until(lambda it: len(it.questions) == 4)
             await editor.agent.cancel(session_id=session)

@@ -189,7 +189,7 @@ async def test_a_client_that_never_answers_a_question_has_said_no_at_its_deadlin
     )
     async with asyncio.timeout(WAIT):
         answer = await Approvals(Asker(peer), patience=0.05).ask(question)
-    assert answer == Answer("q", "d", False)
+    assert answer == Answer("q", "d", False, unanswered="nobody answered in time")
     client = Duplex(from_it, to_it)
     asked, taken_back = json.loads(await client.next() or b""), json.loads(await client.next() or b"")
     assert asked["method"] == "session/request_permission"

@@ -56,6 +56,28 @@ async def test_changes_are_shown_planned_and_taken_back_once(tmp_path: Path) -> 
         assert (first["undone"], back["undoes"]) == (True, [change["call_id"]])
 
 
+async def test_a_board_names_the_session_whose_log_it_is(tmp_path: Path) -> None:
+    """The log of a fork begins with its parent's events: open, closed, renamed, forked again, and earlier."""
+    async with serving(tmp_path, SCRIPT) as server, server.client() as client:
+        session = await write(client)
+        rows = [
+            await session.ask("POST", "/fork", {"name": "copy"}),
+            await session.ask("POST", "/fork", {"name": "early", "at": 3}),
+        ]
+        rows.append(await client.session(rows[0]["id"]).ask("POST", "/fork", {"name": "grandchild"}))
+        renamed = client.session(rows[1]["id"])
+        await renamed.ask("POST", "/open")
+        await renamed.ask("PATCH", "", {"name": "later"})
+        rows[1]["name"] = "later"
+        for row in (await session.ask("GET", ""), *rows):
+            one, wanted = client.session(row["id"]), (row["id"], row["name"])
+            for step in (("POST", "/open"), ("POST", "/close")):
+                await one.ask(*step)
+                boards = [await one.ask("GET", "/board"), await one.ask("GET", "/board", at=1)]
+                assert [(board["id"], board["name"]) for board in boards] == [wanted] * 2, step
+                assert boards[0]["parent"] == row["parent"]
+
+
 async def test_an_undo_that_is_sent_several_times_at_once_has_one_answer(tmp_path: Path) -> None:
     names = [f"{number}.txt" for number in range(20)]
     script: list[Any] = [[("write", {"path": name, "content": "x\n"}) for name in names], "written"]

@@ -199,7 +199,40 @@ async def test_a_hook_changes_the_arguments_and_log_and_model_are_told(tmp_path:
     hooks = on("PreToolUse", f'python3 -c "{script}"')
     assert await place.call(hooks, ("write", {"path": "a.txt", "content": "x"})) == ["ok"]
     assert sorted(path.name for path in place.work.iterdir()) == ["other.txt"]
-    assert "Hook: a hook changed the arguments, and the call ran with " in place.ends[0]["output"]
+    assert "Hook: a hook changed the arguments to {" in place.ends[0]["output"]
+
+
+REWRITES: list[tuple[tuple[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (("bash", {"command": "true"}), {"command": "exit 3"}, {"command": "exit 3"}),
+    (("read", {"path": "a", "limit": 1}), {"path": "b"}, {"path": "b"}),
+    (
+        ("write", {"path": "a", "content": "x"}),
+        {"file_path": "b", "content": "y" * 9_000},
+        {"path": "b", "content": "y" * 9_000},
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "updated", "ran"), REWRITES)
+async def test_a_hook_after_a_call_is_told_the_arguments_that_ran(
+    tmp_path: Path, call: tuple[str, Any], updated: dict[str, Any], ran: dict[str, Any]
+) -> None:
+    """The next call of the same step, which nobody changed, keeps its own."""
+    place = Place(tmp_path)
+    (place.work / "b").write_text("b")
+    (tmp_path / "new.json").write_text(json.dumps({"hookSpecificOutput": {"updatedInput": updated}}))
+    plain = ("glob", {"pattern": "*"})
+    kept = {"type": "command", "command": f"cat >> {tmp_path}/seen; echo >> {tmp_path}/seen"}
+    hooks = {
+        **on("PreToolUse", f"cat {tmp_path}/new.json", call[0]),
+        **{event: [{"hooks": [kept]}] for event in ("PostToolUse", "PostToolUseFailure")},
+    }
+    await place.call(hooks, call, plain)
+    seen = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines() if line]
+    ours = [
+        {key: one["tool_input"][key] for key in (*call[1], *ran) if key in one["tool_input"]} for one in seen
+    ]
+    assert (ours[:-1], seen[-1]["tool_input"]) == ([ran] * (len(seen) - 1), plain[1])
 
 
 async def test_changed_arguments_are_validated_judged_and_guarded_like_the_models_own(tmp_path: Path) -> None:

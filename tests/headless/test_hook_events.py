@@ -1,13 +1,19 @@
 """Hooks at what happens to a team, and one that says no in the user's place."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planck import Planck
 from planck.llm.provider import Request
 from planck.records.approval import Answer, Question
+from planck.records.outcome import PlanckError
 from planck.testing import Say, ScriptedProvider
+from tests.command import until
+from tests.teams import facts
 
 
 def open_planck(folder: Path, script: Any, hooks: dict[str, Any], approver: Any = None) -> Planck:
@@ -141,3 +147,35 @@ async def test_a_guard_in_claudes_shape_keeps_rm_and_env_away(tmp_path: Path) ->
     assert sorted(denial["tool"] for denial in result.denials) == ["bash", "read", "write"]
     assert (tmp_path / "work/kept").is_dir()
     assert (tmp_path / "work/.env").read_text() == "KEY=1"
+
+
+def at_once(command: str) -> list[dict[str, Any]]:
+    return [{"hooks": [{"type": "command", "command": command}]}]
+
+
+@pytest.mark.parametrize("lost", ["refused", "cancelled", "cancelled at the start"])
+async def test_what_a_session_start_hook_says_reaches_the_first_prompt_that_is_taken(
+    tmp_path: Path, lost: str
+) -> None:
+    """A prompt that a hook refuses, or that is cancelled while a hook runs, does not use it up."""
+    held = tmp_path / "held"
+    stall = f"test -e {held} || {{ touch {held}; sleep 60; }}"
+    start = stall if lost.endswith("start") else "true"
+    submit = {"refused": "exit 2", "cancelled": stall}.get(lost, "true")
+    hooks = {
+        "SessionStart": at_once(f"{start}; echo x >> {tmp_path}/started; echo it is Monday"),
+        "UserPromptSubmit": at_once(f"case $(cat) in *lost*) {submit};; esac; echo hello"),
+    }
+    async with open_planck(tmp_path, ["ok", "ok"], hooks) as app:
+        session = await app.start(model="local/m")
+        sending = asyncio.create_task(session.prompt("lost"))
+        if lost != "refused":
+            await until(held)
+            sending.cancel()
+        await asyncio.wait({sending})
+        assert sending.cancelled() or isinstance(sending.exception(), PlanckError)
+        await session.run("go")
+        await session.run("next")
+        said = [data["text"] for type, data in await facts(session) if type == "message"]
+    assert said == ["go\n\nHook: it is Monday\n\nHook: hello", "next\n\nHook: hello"]
+    assert (tmp_path / "started").read_text() == "x\n", "the hook ran once"

@@ -1,6 +1,7 @@
 """Streams that never end, in every dialect: each ends by its clock or at its bound, with a kind."""
 
 import asyncio
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from planck.llm.provider import Provider, ProviderError
 from planck.llm.retry import Retrying
 from planck.records.messages import AssistantMessage, StopReason, size
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import Err, ErrorKind
 from tests.memory import growth
 from tests.virtual_time import run_virtual
 from tests.wire.hostile import ENDLESS, NOISE, HostileTransport, say_word_then
@@ -44,6 +45,30 @@ def test_noise_is_no_sign_of_life(known: Known, noise: str) -> None:
     assert kind is ErrorKind.STREAM_CUT
     assert 119 <= seconds - words_before(known) <= 121
     assert transport.closed
+
+
+CUTS: dict[str, Callable[[Known], Iterable[bytes]]] = {
+    "at once": lambda known: [],
+    "after a word": lambda known: islice(say_word_then(NOISE["comments"])(known), words_before(known)),
+    "by silence": lambda known: islice(say_word_then(NOISE["comments"])(known), 2_000),
+    "inside an event": lambda known: [b'data: {"half": \n\n'],
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cut_stream_names_its_provider(known: Known, cut: str) -> None:
+    transport = HostileTransport(iter(CUTS[cut](known)), pause=1)
+    provider = Retrying(known.provider("http://here", transport), lambda: 0.0, retries=0, name="home")
+
+    async def ask() -> Err:
+        with pytest.raises(ProviderError) as caught:
+            async for _ in provider.stream(request()):
+                pass
+        return caught.value.err
+
+    err = run_virtual(ask())
+    assert (err.kind, err.details["provider"]) == (ErrorKind.STREAM_CUT, "home")
+    assert err.message.startswith("'home': ")
 
 
 @pytest.mark.parametrize("noise", NOISE)

@@ -25,6 +25,8 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site, read_calls
 from planck.tools.results import Finished
+from tests.llm.raw_server import Proxy
+from tests.llm.raw_server import raw_server as tcp_server
 from tests.mcp.bench import WAIT, Leaping, watched
 from tests.memory import growth
 
@@ -36,7 +38,7 @@ def server(url: str, **options: Any) -> Any:
         "web", {"url": url, "headers": {"Authorization": "Bearer ${TOKEN}"}}, {"TOKEN": "t0ken"}
     )
     start_timeout = options.pop("start_timeout", 10.0)
-    launch = ServerLaunch("web", spec, Path("/"), {})
+    launch = ServerLaunch("web", spec, Path("/"), options.pop("environ", {}))
     launch.start_timeout, launch.probe_timeout = start_timeout, 0.3
     return watched("web", launch, prefix=tool_prefix("web"), **options)
 
@@ -230,3 +232,47 @@ async def test_a_server_that_lets_nobody_in_says_why(first: bytes, expected: str
     async with raw_server(Scripted(first=first)) as url, server(url) as one:
         await one.until(State.ERROR)
         assert expected in one.peer.detail
+
+
+DEAD = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("url", "environ"),
+    [
+        *(
+            ("http://mcp.test/mcp", {name: "{}"})
+            for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+        ),
+        ("{0}/mcp", {"HTTP_PROXY": DEAD}),  # this machine is never reached through one
+        ("http://0.0.0.0:{1}/mcp", {"HTTP_PROXY": DEAD, "NO_PROXY": "x.test, 0.0.0.0"}),
+        ("{0}/mcp", {"HTTPS_PROXY": DEAD}),
+    ],
+)
+async def test_a_server_is_reached_through_the_proxy_of_the_environment(
+    url: str, environ: dict[str, str]
+) -> None:
+    async with raw_server(Scripted()) as served:
+        here = served.removesuffix("/mcp")
+        environ = {name: value.format(here) for name, value in environ.items()}
+        async with server(url.format(here, here.rpartition(":")[2]), environ=environ) as one:
+            await one.until(State.CONNECTED)
+
+
+async def test_tls_goes_through_a_tunnel_of_the_proxy() -> None:
+    proxy = Proxy(0, refuse=b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    async with tcp_server(proxy) as via:
+        environ = {"HTTPS_PROXY": f"http://me:pass@127.0.0.1:{via.port}"}
+        async with server("https://mcp.test/mcp", environ=environ) as one:
+            await one.until(State.ERROR)
+    line, headers = proxy.asked[0]
+    assert (line, headers["proxy-authorization"]) == ("CONNECT mcp.test:443 HTTP/1.1", "Basic bWU6cGFzcw==")
+
+
+async def test_a_proxy_that_cannot_be_used_names_the_variable_that_it_came_from() -> None:
+    async with server(
+        "https://mcp.test/mcp", environ={"all_proxy": "socks5h://me:hunter2@proxy:1080"}
+    ) as one:
+        await one.until(State.ERROR)
+        assert "Cannot use the proxy in all_proxy. The scheme 'socks5h'" in one.peer.detail
+        assert "hunter2" not in one.peer.detail

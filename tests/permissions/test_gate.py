@@ -17,7 +17,7 @@ from planck.permissions.rules import Rule, SourcedRule, load
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import Event, PermissionDecision, PermissionRequest, View
-from planck.records.outcome import Err, Ok
+from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.journal import Entry, Unrecorded
 from planck.toolkit.permit import Trial
@@ -325,6 +325,53 @@ async def test_nobody_answers_in_time_is_no_and_others_are_answered() -> None:
     )
     assert isinstance(first, Err)
     assert not isinstance(second, Err)
+
+
+class Silent:
+    async def decide(self, question: Question) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+NO_ANSWERS: dict[str, tuple[Any, str, str]] = {
+    "in time": (Silent(), "nobody", "nobody answered in time"),
+    "to this question": (
+        Person(lambda asked: Answer("another", asked.digest, True)),
+        "nobody",
+        "the answer was for another question",
+    ),
+    "to this call": (
+        Person(lambda asked: Answer(asked.id, "another", False)),
+        "nobody",
+        "the answer was for another question",
+    ),
+    "that fits": (
+        Person(yes(Scope.SESSION)),
+        "nobody",
+        "this call can be allowed only once, and the answer was for longer",
+    ),
+    "by the frontend": (
+        Person(lambda asked: Answer(asked.id, asked.digest, False, unanswered="the terminal was closed")),
+        "nobody",
+        "the terminal was closed",
+    ),
+    "but a no": (
+        Person(lambda asked: Answer(asked.id, asked.digest, False, Scope.SESSION)),
+        "user",
+        "the user said no",
+    ),
+}
+
+
+@pytest.mark.parametrize(("person", "by", "why"), NO_ANSWERS.values(), ids=NO_ANSWERS)
+async def test_only_a_no_of_the_users_is_recorded_as_one(person: Any, by: str, why: str) -> None:
+    session = Session(person, patience=0.01 if isinstance(person, Silent) else 30)
+    denied = await session.call("a", BASH, command="a | b")
+    assert isinstance(denied, Err)
+    assert denied.kind is ErrorKind.PERMISSION_DENIED
+    decision = session.log[-1]
+    assert isinstance(decision, PermissionDecision)
+    assert (decision.by, decision.reason, bool(decision.request_id)) == (by, why, True)
 
 
 async def test_a_call_that_is_gone_is_asked_about_no_more() -> None:

@@ -24,6 +24,8 @@ async def test_a_call_that_broke_off_runs_once_when_it_came_whole(tmp_path: Path
     assert (bench.work / "ran.txt").read_text() == "once\n"
     states = [line["data"]["state"] for line in done.lines if line["type"] == "status"]
     assert [state for state in states if state in ("discarded", "retrying")] == ["discarded", "retrying"]
+    (why,) = [line["data"]["detail"] for line in done.lines if line["data"].get("state") == "discarded"]
+    assert why.startswith("partial answer discarded: 'local': "), "it names the provider"
     assert [line["type"] for line in done.lines].count("tool_start") == 1
     assert server.asked[0].body == server.asked[1].body
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from planck import Planck
 from tests.command import Bench, Done
 from tests.llm.raw_server import Proxy, bundle, raw_server, server_tls
 from tests.wire import chat
@@ -24,6 +25,29 @@ async def test_a_model_is_reached_through_the_proxy_of_the_environment(tmp_path:
         done = await run(tmp_path, "http://model.test", **{name: proxy.url})
     assert (done.code, done.result["text"]) == (0, "ok")
     assert [asked.path for asked in proxy.asked] == ["http://model.test/v1/chat/completions"]
+
+
+VARIABLES = [(scheme, name) for scheme in ("http", "https") for name in (f"{scheme}_proxy", "all_proxy")]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "name"),
+    [(scheme, case(name)) for scheme, name in VARIABLES for case in (str.lower, str.upper)],
+)
+async def test_a_proxy_that_cannot_be_used_names_the_variable_that_it_came_from(
+    tmp_path: Path, scheme: str, name: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    models = {
+        "local": {"type": "openai", "api": "chat", "base_url": f"{scheme}://model.test", "api_key": "k"}
+    }
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", name: "socks5h://me:hunter2@proxy:1080"}
+    place = (tmp_path / "home", tmp_path / "work")
+    async with Planck(*place, environ=environ, flags={"providers": models}) as app:
+        session = await app.start(model="local/m")
+        (error,) = (await session.run("go")).errors
+    assert error["message"].startswith(f"Cannot use the proxy in {name}. The scheme 'socks5h'")
+    assert "hunter2" not in str(error)
 
 
 async def test_what_no_proxy_names_is_reached_directly(tmp_path: Path) -> None:

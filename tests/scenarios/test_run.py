@@ -144,7 +144,9 @@ async def test_effects_are_denied_where_nobody_can_be_asked_and_the_turn_goes_on
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "try", "--output-format", "json")
     assert done.code == 0
-    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
+    (denial,) = done.result["denials"]
+    assert (denial["tool"], denial["by"], denial["words"]) == ("bash", "nobody", "")
+    assert denial["way_out"] == "To allow it, choose another --permission-mode or add a rule."
     assert not (bench.work / "x").exists()
     assert server.asked[1].json["messages"][-1]["content"].startswith("permission_denied: ")
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -195,6 +196,21 @@ async def test_what_the_try_could_not_do_and_nobody_allows_comes_with_its_output
         assert "before" in end["output"], "the model reads it"
         assert "escalate" not in end["output"]
         assert not (run.work / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "failure", ["touch x", "echo fatal: permission denied", "echo Connection refused by 10.0.0.1"]
+)
+async def test_a_refused_try_keeps_every_line_that_the_command_printed(tmp_path: Path, failure: str) -> None:
+    """Whether or not Planck blamed the sandbox, and even if a line looks like one of its own."""
+    ours = '[sandbox: everything is read-only here; to ask for permission, pass "escalate"]'
+    cases = [["None"], ["a", "None", "b"], [ours, "None"], ["[exit code 1]"]]
+    run = Run(tmp_path, Person(None))
+    prints = [f"printf '%s\\n' {shlex.join(printed)}; {failure}; exit 1" for printed in cases]
+    await run.bash("ask", *({"command": command} for command in prints))
+    kept = [end["error"]["details"]["output"].splitlines() for end in run.ends]
+    assert [lines[:-2] for lines in kept] == cases
+    assert {lines[-1] for lines in kept} == {"[exit code 1]"}
 
 
 async def test_what_is_not_tried_asks_at_once_or_runs(tmp_path: Path) -> None:

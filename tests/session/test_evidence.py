@@ -7,6 +7,7 @@ import pytest
 
 from planck.records import codec
 from planck.records.events import Event
+from planck.records.outcome import ErrorKind
 from planck.session.evidence import Evidence, find_evidence, has_own_exit_code, is_test
 
 
@@ -25,6 +26,32 @@ def edit(path: str = "a.py") -> tuple[str, dict[str, Any]]:
 def ran(command: str, code: int | None = 0) -> list[tuple[str, dict[str, Any]]]:
     end = {"id": command, "name": "bash", "ok": code == 0, "output": "", "duration_ms": 1, "exit_code": code}
     return [("tool_start", {"id": command, "name": "bash", "args": {"command": command}}), ("tool_end", end)]
+
+
+def refused(command: str, kind: str) -> list[tuple[str, dict[str, Any]]]:
+    start, (type, end) = ran(command, None)
+    return [start, (type, {**end, "error": {"kind": kind, "message": "no", "details": {}}})]
+
+
+NOT_RUN = [kind for kind in ErrorKind if kind not in ("timeout", "interrupted", "internal_error")]
+
+
+@pytest.mark.parametrize("kind", NOT_RUN)
+def test_a_command_that_was_not_run_is_no_run_of_tests(kind: str) -> None:
+    """Nor has it changed a file that tests were run on."""
+    assert tell(edit(), *refused("pytest", kind)) is None
+    before = tell(edit(), *ran("make test", 1))
+    assert tell(edit(), *ran("make test", 1), *refused("pytest", kind), *refused("rm x", kind)) == before
+    assert before is not None
+    stale = tell(edit(), *ran("make test", 1), edit(), *refused("pytest", kind))
+    assert stale == msgspec.structs.replace(before, fresh=False)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "interrupted", "internal_error"])
+def test_the_exit_code_of_tests_that_did_not_end_is_unknown(kind: str) -> None:
+    found = tell(edit(), *refused("pytest", kind))
+    assert found is not None
+    assert (found.command, found.exit_code) == ("pytest", None)
 
 
 @pytest.mark.parametrize(

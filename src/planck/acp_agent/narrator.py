@@ -43,6 +43,7 @@ from planck.acp_agent.calls import (
 from planck.headless import LiveText
 from planck.records import codec
 from planck.records import events as facts
+from planck.records.approval import advise
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
@@ -83,6 +84,8 @@ class _Call(msgspec.Struct):
     args: object
     progress: str = ""
     diff: Diff | None = None
+    denied: str = ""
+    """Why it was denied and what the user can change about it; the output says what the model should do."""
 
 
 class Narrator:
@@ -324,6 +327,8 @@ class Narrator:
     def _decide(self, event: Event, fact: facts.PermissionDecision) -> Told:
         if fact.request_id and fact.decision == "allow" and fact.call_id in self._calls:
             yield self._where(fact.call_id), self._update(fact.call_id, status="in_progress")
+        if fact.decision == "deny" and (call := self._calls.get(fact.call_id)):
+            call.denied = f"{fact.tool} was not run: {fact.reason.rstrip('.')}. {advise(fact.by)}".rstrip()
 
     def _change_file(self, event: Event, fact: facts.FileChanged) -> Told:
         call = self._calls.get(fact.call_id)
@@ -338,7 +343,11 @@ class Narrator:
     def _end_call(self, event: Event, fact: facts.ToolEnd) -> Told:
         where, done = self._where(fact.id), fact.ok and fact.error is None
         call = self._calls.get(fact.id)
-        content: tuple[Content | Diff, ...] = (show_text(fact.output[:_OUTPUT]),)
+        text = fact.output
+        if call and call.denied and fact.error:
+            tried = fact.error.details.get("output")  # of a trial run in the sandbox
+            text = f"{call.denied}\n{tried}" if isinstance(tried, str) else call.denied
+        content: tuple[Content | Diff, ...] = (show_text(text[:_OUTPUT]),)
         if call and call.diff and done:
             content = (call.diff,)
         raw = {"output": fact.output[:_OUTPUT], "ok": fact.ok, "duration_ms": fact.duration_ms}

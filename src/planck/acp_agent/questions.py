@@ -14,6 +14,7 @@ from planck.records.tools import find_row
 from planck.records.visible import fit_line, spell_out
 
 _MAX_RULE = 120
+_NOT_OFFERED = "the client chose an answer that was not offered"
 _SCOPES = {"once": Scope.ONCE, "session": Scope.SESSION, "rule": Scope.RULE}
 
 
@@ -33,7 +34,6 @@ class Asker:
         self.workspace = Path(project.workspace)
 
     async def decide(self, question: Question) -> Answer:
-        refused = Answer(question.id, question.digest, False)
         request = PermissionRequest(
             session_id=question.session_id,
             tool_call=self._describe(question),
@@ -41,10 +41,12 @@ class Asker:
         )
         answer = await self._peer.ask("session/request_permission", request, PermissionResponse)
         if isinstance(answer, Err) or not isinstance(answer.outcome, Selected):
-            return refused
+            silent = "the client closed the question without an answer"
+            return Answer(question.id, question.digest, False, unanswered=silent)
         scope = _SCOPES.get(answer.outcome.option_id)
-        if scope is None or (scope is not Scope.ONCE and not question.rule):
-            return refused
+        if scope is None:
+            unknown = "" if answer.outcome.option_id == "no" else _NOT_OFFERED
+            return Answer(question.id, question.digest, False, unanswered=unknown)
         return Answer(question.id, question.digest, True, scope)
 
     def _describe(self, question: Question) -> CallDetails:

@@ -172,8 +172,9 @@ class LiveSession:
     def _read(self, archive: Archive, id: str, until: int) -> None:
         for event in archive.recorded(id):
             if (event.seq or 0) > until:
-                return
+                break
             self._add(event)
+        self._fold.adopt(id, self.session.name)
 
     def _add(self, event: Event) -> None:
         self._fold.add(event)

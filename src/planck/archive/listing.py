@@ -283,6 +283,10 @@ class Summary:
             with suppress(ValueError, RecursionError):
                 self.team = codec.decode_as(bytes(event.data), _Began).team[:TEXT]
 
+    def adopt(self, id: str, name: str) -> None:
+        """Gives the board its session's own id and name: a fork's log begins with its parent's."""
+        self.board = replace(self.board, id=id, name=name)
+
     def _hear(self, event: Event) -> None:
         with suppress(ValueError, RecursionError):
             said = codec.decode_as(bytes(event.data), _Said)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
-from planck.archive.listing import Listing, SessionInfo, describe_holder, read_info
+from planck.archive.listing import Listing, SessionInfo, Summary, describe_holder, read_info
 from planck.records.events import Event
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
@@ -67,6 +67,20 @@ class ArchiveReader:
         """Yields the events after a number; also of a session that somebody has open."""
         with self._reading(id) as store:
             yield from store.read(after)
+
+    def fold(self, id: str, until: int | None = None) -> Summary:
+        """Folds up to an event (default: the newest); the board has this session's id and current name.
+
+        The log of a fork begins with its parent's events, which say the parent's.
+        """
+        summary = Summary()
+        with self._reading(id) as store:
+            for event in store.read():
+                if until is not None and (event.seq or 0) > until:
+                    break
+                summary.add(event)
+            summary.adopt(id, store.meta.get("name") or summary.board.name)
+        return summary
 
     def has_after(self, id: str, seq: int) -> bool:
         """Whether a log has grown beyond a number, or is gone: then it is worth another look."""

@@ -421,12 +421,10 @@ def _tell_problems(result: RunResult, *, told: bool, saved: bool) -> None:
 
 def _list_denials(result: RunResult) -> list[str]:
     """Each denial; what the user can change about it is said once."""
-    from planck.records.approval import advise  # few calls are denied
-
     advised = {""}
     lines = []
     for denial in result.denials:
-        advice = advise(denial.get("by", ""))
+        advice = denial.get("way_out", "")
         more = "" if advice in advised else f" {advice}"
         advised.add(advice)
         lines.append(f"Tool {denial['tool']} was not run: {denial['reason'].rstrip('.')}.{more}")

@@ -18,7 +18,7 @@ from planck.config.models import (
 from planck.config.project import Project
 from planck.config.resources import Resources
 from planck.config.schema import KEYLESS, QuotaEntry
-from planck.http.address import Network, canonical
+from planck.http.address import canonical, read_network
 from planck.http.transport import HttpTransport, Transport
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
@@ -133,7 +133,7 @@ class Providers:
     def transport(self) -> HttpTransport:
         """One pool of connections for all agents, made when the first one needs it."""
         if self._transport is None:
-            self._transport = HttpTransport(_read_network(self._environ))
+            self._transport = HttpTransport(read_network(self._environ))
         return self._transport
 
     async def aclose(self) -> None:
@@ -202,19 +202,3 @@ class _Opener:
 
     def __call__(self, endpoint: Endpoint) -> Provider:
         return open_provider(endpoint, self._model, self._transport)
-
-
-def _read_network(environ: Mapping[str, str]) -> Network:
-    """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
-    return Network(
-        http_proxy=_variable(environ, "HTTP_PROXY", "ALL_PROXY"),
-        https_proxy=_variable(environ, "HTTPS_PROXY", "ALL_PROXY"),
-        no_proxy=_variable(environ, "NO_PROXY"),
-        ca_bundle=_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
-        system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
-    )
-
-
-def _variable(environ: Mapping[str, str], *names: str) -> str:
-    spelled = [spelling for name in names for spelling in (name, name.lower())]
-    return next((environ[name] for name in spelled if environ.get(name)), "")

@@ -105,6 +105,8 @@ class OpenSession:
         self._prompts: Prompts | None = None
         self._feeds: dict[bool, Feed] = {}
         self._greeted = False
+        self._greeting = ""
+        """What the SessionStart hooks said, until a prompt has carried it."""
         self._stopped: TurnStatus | None = None
 
     @property
@@ -298,12 +300,20 @@ class OpenSession:
         message = user_text(said) if isinstance(said, str) else said
         if len(message.parts) > 1:
             await self._open_eyes(member)
-        text = await self._past_hooks(message.text)
+        context = await self._past_hooks(message.text)
+        # Taken without an await, so that of two prompts at once only one carries it.
+        greeting, self._greeting = self._greeting, ""
+        text = "\n\n".join([message.text, *(f"Hook: {said}" for said in (greeting, context) if said)])
         message = UserMessage((Text(text), *(part for part in message.parts if isinstance(part, Image))))
-        team = self._team
-        if not steer and member is team.orchestrator:
-            self._prompted = self.head
-        taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
+        taken: Accepted | Err | None = None
+        try:
+            team = self._team
+            if not steer and member is team.orchestrator:
+                self._prompted = self.head
+            taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
+        finally:
+            if not isinstance(taken, Accepted):
+                self._greeting = greeting  # for the next prompt
         if isinstance(taken, Err):
             raise PromptRefused(taken.kind, taken.message, taken.details)
         return taken
@@ -357,21 +367,27 @@ class OpenSession:
         await self._team.wait_until_settled()
 
     async def _past_hooks(self, text: str) -> str:
-        """The prompt with what the hooks add to it; one may refuse it."""
+        """Returns what the UserPromptSubmit hooks add to a prompt; one may refuse it.
+
+        The SessionStart hooks run before the first prompt.
+        """
         own = self._wired.hooks
         first, self._greeted = not self._greeted, True
         if not own.has("SessionStart", "UserPromptSubmit"):
-            return text
-        told = []
+            return ""
         if first:
-            told.append((await own.session_start("resume" if self.opened_at else "startup")).context)
+            try:
+                started = await own.session_start("resume" if self.opened_at else "startup")
+            except asyncio.CancelledError:
+                self._greeted = False
+                raise
+            self._greeting = started.context
         verdict = await own.prompt(text)
         if verdict.blocked:
             raise PromptRefused(
                 ErrorKind.PERMISSION_DENIED, f"A UserPromptSubmit hook rejected the prompt: {verdict.reason}"
             )
-        told.append(verdict.context)
-        return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
+        return verdict.context
 
     def interrupt(self, agent: str = "") -> None:
         """End every turn in flight, or one agent's; the session goes on with the next prompt."""

@@ -89,7 +89,9 @@ class Seats:
         waiting = self._fallback is None or self._fallback == model  # there is another to go on with at once
         retries = RETRIES if waiting else _RETRIES_BEFORE_FALLBACK
         pace = self._providers.find_pace(model)
-        return Retrying(provider, _jitter, retries=retries, wait_s=self._wait_s, pace=pace)
+        return Retrying(
+            provider, _jitter, retries=retries, wait_s=self._wait_s, pace=pace, name=model.provider
+        )
 
     def _fit(self, provider: Provider, model: ModelSpec, compactor: str) -> Compactor:
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)

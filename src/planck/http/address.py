@@ -1,5 +1,6 @@
 """A URL -> where to connect, through which proxy, and what to ask for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import httptools
@@ -15,6 +16,9 @@ class Network(msgspec.Struct, frozen=True):
     http_proxy: str = ""
     https_proxy: str = ""
     no_proxy: str = ""
+    http_proxy_variable: str = "HTTP_PROXY"
+    https_proxy_variable: str = "HTTPS_PROXY"
+    """Where each was found, as the user spells it: what is wrong with one is said of that."""
     ca_bundle: str = ""
     """A PEM file that is trusted instead of the system's certificates."""
     system_certificates: bool = False
@@ -26,6 +30,27 @@ class Network(msgspec.Struct, frozen=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("no_proxy", self.no_proxy), ("ca_bundle", self.ca_bundle)]
+
+
+def read_network(environ: Mapping[str, str]) -> Network:
+    """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
+    http_proxy = _find_variable(environ, "HTTP_PROXY", "ALL_PROXY")
+    https_proxy = _find_variable(environ, "HTTPS_PROXY", "ALL_PROXY")
+    return Network(
+        http_proxy=environ.get(http_proxy, ""),
+        http_proxy_variable=http_proxy,
+        https_proxy=environ.get(https_proxy, ""),
+        https_proxy_variable=https_proxy,
+        no_proxy=environ.get(_find_variable(environ, "NO_PROXY"), ""),
+        ca_bundle=environ.get(_find_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), ""),
+        system_certificates=environ.get("PLANCK_SYSTEM_CERTS", "") not in ("", "0"),
+    )
+
+
+def _find_variable(environ: Mapping[str, str], *names: str) -> str:
+    """Returns the first of them that is set, in either case; the first one where none is."""
+    spelled = [spelling for name in names for spelling in (name, name.lower())]
+    return next((name for name in spelled if environ.get(name)), names[0])
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -54,9 +79,8 @@ def locate(url: str, network: Network) -> tuple[Origin, str]:
     origin, target = _origin(url)
     proxy = network.https_proxy if origin.tls else network.http_proxy
     if proxy and not _direct(origin, network.no_proxy):
-        origin = msgspec.structs.replace(
-            origin, proxy=_proxy(proxy, "HTTPS_PROXY" if origin.tls else "HTTP_PROXY")
-        )
+        variable = network.https_proxy_variable if origin.tls else network.http_proxy_variable
+        origin = msgspec.structs.replace(origin, proxy=_proxy(proxy, variable))
         if not origin.tls:
             target = f"{origin}{target}"
     return origin, target
@@ -113,8 +137,7 @@ def _proxy(url: str, variable: str) -> Origin:
     except ProviderError as error:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,
-            f"Cannot use the proxy in {variable} or ALL_PROXY. {error.err.message} "
-            "To use no proxy, unset the variable.",
+            f"Cannot use the proxy in {variable}. {error.err.message} To use no proxy, unset the variable.",
         ) from None
 
 
@@ -123,19 +146,30 @@ def _origin(url: str) -> tuple[Origin, str]:
         parsed = httptools.parse_url(url.encode("ascii"))
         scheme, host = parsed.schema.decode().lower(), parsed.host.decode().lower()
     except (httptools.HttpParserInvalidURLError, AttributeError, UnicodeEncodeError):
+        scheme, separator, _ = url.partition("://")
+        # The parser knows no scheme with a digit in it, such as socks5h.
+        if separator and scheme.isascii() and scheme.isalnum() and scheme.lower() not in _SCHEMES:
+            raise _refuse_scheme(scheme.lower()) from None
         raise ProviderError(
             ErrorKind.INVALID_ARGS, "The address is not a URL. Use the form http://host:port or https://host."
         ) from None
-    if scheme not in {"http", "https"}:
-        raise ProviderError(
-            ErrorKind.INVALID_ARGS, f"The scheme {scheme!r} is not supported. Use http or https."
-        )
+    if scheme not in _SCHEMES:
+        raise _refuse_scheme(scheme)
     port = parsed.port or (443 if scheme == "https" else 80)
     target = (parsed.path or b"/").decode()
     if parsed.query:
         target += f"?{parsed.query.decode()}"
     userinfo = parsed.userinfo.decode() if parsed.userinfo else ""
     return Origin(scheme == "https", host, port, userinfo=userinfo), target
+
+
+_SCHEMES = frozenset({"http", "https"})
+
+
+def _refuse_scheme(scheme: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_ARGS, f"The scheme {scheme!r} is not supported. Use http or https."
+    )
 
 
 def _direct(origin: Origin, no_proxy: str) -> bool:

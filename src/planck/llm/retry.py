@@ -46,9 +46,10 @@ class Retrying:
         first_timeout: float = FIRST_TIMEOUT,
         wait_s: float = 0,
         pace: ModelPace | None = None,
+        name: str = "",
     ) -> None:
         """`wait_s`: seconds to wait in all for a server that says when it takes requests again. `pace`: each
-        attempt leaves when it says."""
+        attempt leaves when it says. `name`: the provider's, for the error of a cut stream."""
         self._provider = provider
         self._random = random
         self._retries = retries
@@ -58,6 +59,7 @@ class Retrying:
         """Answers running that the server could not read as calls."""
         self._wait_s = wait_s
         self._pace = pace
+        self._name = name
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         attempt, waited = 0, 0.0
@@ -81,14 +83,15 @@ class Retrying:
                         yield item
                         if isinstance(item, AssistantMessage):
                             return
-            except ProviderError as error:
+            except ProviderError as raised:
+                error = self._name_provider(raised)
                 if self._pace and error.err.kind is ErrorKind.RATE_LIMITED:
                     asked = _FIRST_WAIT if error.retry_after is None else error.retry_after
                     self._pace.back_off(min(asked, LONGEST_WAIT))
                 pause = self._find_pause(error, waited)
                 if pause is None and (attempt > self._retries or not is_passing(error)):
                     error.err.details.setdefault("attempts", attempt)
-                    raise
+                    raise error from raised.__cause__
                 failure = error
             finally:
                 watchdog.close()
@@ -114,6 +117,14 @@ class Retrying:
             which = f"retrying in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
             yield _status(RETRYING, f"{which}: {why}")
             await asyncio.sleep(seconds)
+
+    def _name_provider(self, error: ProviderError) -> ProviderError:
+        """Returns a cut stream's error with whose stream it was; the errors of a server say so already."""
+        kind, message, details = error.err.kind, error.err.message, error.err.details
+        if not self._name or kind is not ErrorKind.STREAM_CUT or "provider" in details:
+            return error
+        named = {**details, "provider": self._name}
+        return ProviderError(kind, f"{self._name!r}: {message}", named, retry_after=error.retry_after)
 
     def _find_pause(self, failure: ProviderError, waited: float) -> float | None:
         """Seconds until the time that the server named, if the user lets us wait for it; no retry of ours."""

@@ -9,8 +9,10 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
+from planck.http.address import Network, Origin, locate
+from planck.http.errors import ProviderError
 from planck.mcp.meta import HTTP_FAILED
-from planck.mcp.transport import Link
+from planck.mcp.transport import FinalError, Link
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line
 from planck.workspace.process.framing import MAX_LINE
@@ -18,14 +20,24 @@ from planck.workspace.process.framing import MAX_LINE
 
 @asynccontextmanager
 async def open_address(
-    url: str, headers: Mapping[str, str], auth: httpx2.Auth | None = None, *, name: str = ""
+    url: str,
+    headers: Mapping[str, str],
+    auth: httpx2.Auth | None = None,
+    *,
+    name: str = "",
+    network: Network | None = None,
 ) -> AsyncGenerator[Link, None]:
     """Opens streamable HTTP; a body is bounded like a line. `auth` signs what is sent to it."""
+    network = network or Network()
+    try:
+        locate(url, network)
+    except ProviderError as refused:
+        raise FinalError(refused.err.kind, refused.err.message) from None
     link = _HttpLink(url, name)
     timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
     # Identity: what is counted is what will be in memory.
     all_headers = {"Accept-Encoding": "identity", **headers}
-    transport = _BoundedTransport(link)
+    transport = _BoundedTransport(link, network)
     client = httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport, auth=auth)
     async with client as link.client:
         yield link
@@ -68,12 +80,33 @@ class _HttpLink(Link):
 
 
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, link: _HttpLink) -> None:
+    """Reaches each address directly or through the user's proxy, as models are reached."""
+
+    def __init__(self, link: _HttpLink, network: Network) -> None:
         super().__init__()
         self._link = link
+        self._network = network
+        self._proxied: dict[Origin, httpx2.AsyncHTTPTransport] = {}
+
+    async def aclose(self) -> None:
+        for through in self._proxied.values():
+            await through.aclose()
+        await super().aclose()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            proxy = locate(str(request.url), self._network)[0].proxy
+        except ProviderError as refused:
+            raise httpx2.ProxyError(refused.err.message) from None
+        if proxy is None:
+            return await super().handle_async_request(request)
+        if proxy not in self._proxied:
+            address = httpx2.URL(str(proxy), userinfo=proxy.userinfo.encode())
+            self._proxied[proxy] = httpx2.AsyncHTTPTransport(proxy=httpx2.Proxy(address))
+        return await self._proxied[proxy].handle_async_request(request)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
+        response = await self._send(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.RemoteProtocolError(

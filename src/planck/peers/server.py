@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from planck import __version__
+from planck.http.address import read_network
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_process
@@ -140,6 +141,7 @@ class ServerLaunch(Launch):
         self._spec = spec
         self._cwd = folder / spec.cwd if spec.cwd else folder
         self._environment = {**allowed(environment), **spec.env}
+        self._network = read_network(environment)
         self.digest = hashlib.sha256(codec.encode([__version__, spec, str(folder)])).hexdigest()
 
     def open(self) -> AbstractAsyncContextManager[Link]:
@@ -147,7 +149,9 @@ class ServerLaunch(Launch):
             from planck.mcp.address import open_address
 
             auth = self._sign_in.make_auth() if self._sign_in is not None else None
-            return open_address(self._spec.url, self._spec.headers, auth, name=self.name)
+            return open_address(
+                self._spec.url, self._spec.headers, auth, name=self.name, network=self._network
+            )
         argv = (self._spec.command, *self._spec.args)
         cwd, confinement = self._cwd, self.confinement
         environment: Mapping[str, str] = self._environment

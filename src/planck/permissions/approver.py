@@ -50,16 +50,20 @@ class Approvals:
     async def ask(self, question: Question) -> Answer:
         """Returns no for a late answer, and for one that was given to another question."""
         question = replace(question, asked=self._clock.now())
-        refused = Answer(question.id, question.digest, False)
         try:
             async with asyncio.timeout(self._patience):
                 answer = await self._approver.decide(question)
         except TimeoutError:
-            return refused
-        fits = (answer.question_id, answer.digest) == (question.id, question.digest)
-        if not fits or (answer.scope is not Scope.ONCE and not question.rule):
-            return refused
+            return _give_up(question, "nobody answered in time")
+        if (answer.question_id, answer.digest) != (question.id, question.digest):
+            return _give_up(question, "the answer was for another question")
+        if answer.allow and answer.scope is not Scope.ONCE and not question.rule:
+            return _give_up(question, "this call can be allowed only once, and the answer was for longer")
         return answer
+
+
+def _give_up(question: Question, why: str) -> Answer:
+    return Answer(question.id, question.digest, False, unanswered=why)
 
 
 def digest(agent_id: str, tool: str, args: Mapping[str, Any], rights: Confinement) -> str:

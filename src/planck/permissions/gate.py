@@ -253,7 +253,9 @@ class AgentGate:
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question, rights = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
-        said = {"request_id": question.id, "request": answer.request}
+        said: dict[str, Any] = {"request_id": question.id, "request": answer.request}
+        if answer.unanswered:
+            return await self.deny(call, "nobody", answer.unanswered, **said)
         if not answer.allow:
             words = truncate(spell_out(answer.reason), _MAX_REASON)
             why = f'the user said no: "{words}"' if words else "the user said no"
@@ -376,7 +378,7 @@ class _Tried:
             case Err(kind=ErrorKind.SANDBOX_UNAVAILABLE):
                 return await self._gate.ask(self._call, self._verdict)
             case Ok(value={"exit_code": int(code), "output": str(output)}) if code != 0:
-                return await self._ask_about(output.replace(f"{outcome.value.get('sandbox')}\n", ""))
+                return await self._ask_about(_drop_blame(output, outcome.value.get("sandbox")))
         return None
 
     async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
@@ -390,6 +392,17 @@ class _Tried:
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})
         return answer
+
+
+def _drop_blame(output: str, blame: str | None) -> str:
+    """Returns the output of a trial without what it says of the sandbox: the question is about that.
+
+    It is the last such line, above the exit code; a line before it that reads the same is the command's.
+    """
+    if not blame:
+        return output
+    before, _, after = output.rpartition(f"{blame}\n")
+    return before + after
 
 
 def _narrow(asked: Confinement, now: Verdict) -> Confinement:

@@ -85,6 +85,8 @@ class Answer(msgspec.Struct, frozen=True):
     """Another rule than the question's, in the same words; empty: that one."""
     request: RequestKey | None = None
     """What the client that answers called its request."""
+    unanswered: str = ""
+    """Why there is no answer: the call is denied, and not by the user."""
 
 
 class Settled(msgspec.Struct, frozen=True):

@@ -349,7 +349,8 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
 
 
 DeniedBy = Literal["", "user", "nobody", "mode", "rule", "hook", "grant", "address"]
-"""Why a call was denied; `nobody`: nobody could be asked, `address`: nor about the address that it names."""
+"""Why a call was denied; `nobody`: nobody could be asked or has answered, `address`: nobody could be asked
+about the address that it names."""
 
 
 class PermissionDecision(View, frozen=True, kw_only=True):

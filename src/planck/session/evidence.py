@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from planck.records.events import Event, FileChanged, ToolEnd, ToolStart, view
+from planck.records.outcome import ErrorKind
 from planck.records.tools import COMMAND_TOOLS
 from planck.shell.plain import segments
 
@@ -26,29 +27,44 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_evidence(events: Iterable[Event]) -> Evidence | None:
     """Returns None where no tests ran, or none are known by their command."""
-    newest: ToolStart | None = None
+    done: list[tuple[str, str] | None] = []  # each command with its call's id; None: a file was changed
     ended: dict[str, int | None] = {}
-    edited = stale = followed = False
+    not_run: set[str] = set()
     for event in events:
         match view(event):
             case FileChanged():
-                edited = stale = True
+                done.append(None)
             case ToolStart() as call if isinstance(command := _read_command(call), str):
-                if is_test(command):
-                    newest, stale, followed = call, False, False
-                elif not _only_reads(command):
-                    followed = True
+                done.append((call.id, command))
             case ToolEnd() as end if end.name in COMMAND_TOOLS:
                 ended[end.id] = end.exit_code
+                if end.error and end.error.kind not in _RAN:
+                    not_run.add(end.id)
             case _:
                 pass
+    newest: tuple[str, str] | None = None
+    stale = followed = False
+    for one in done:
+        if one is None:
+            stale = True
+        elif one[0] in not_run:
+            pass
+        elif is_test(one[1]):
+            newest, stale, followed = one, False, False
+        elif not _only_reads(one[1]):
+            followed = True
     if newest is None:
         return None
-    command = str(_read_command(newest))
-    code = ended.get(newest.id) if has_own_exit_code(command) else None
+    id, command = newest
+    code = ended.get(id) if has_own_exit_code(command) else None
+    edited = None in done
     return Evidence(
         command=command, exit_code=code, edited=edited, fresh=not stale, followed=followed and edited
     )
+
+
+_RAN = frozenset({ErrorKind.TIMEOUT, ErrorKind.INTERRUPTED, ErrorKind.INTERNAL_ERROR})
+"""Errors of a command that ran, or may have; after any other it was not run."""
 
 
 def _read_command(call: ToolStart) -> object:

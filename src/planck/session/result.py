@@ -96,7 +96,10 @@ def summarise_run(
             case UsageSpent() as spent:
                 costs.add(event.agent_id or "", spent.model, spent.usage, spent.cost_usd)
             case PermissionDecision(decision="deny") as denied if event.agent_id:
-                row = {"tool": denied.tool, "reason": denied.reason, "by": denied.by}
+                from planck.records.approval import advise  # few calls are denied
+
+                row = {"tool": denied.tool, "reason": denied.reason, "by": denied.by, "words": denied.words}
+                row["way_out"] = advise(denied.by)
                 denials.append({"agent_id": event.agent_id, **row})
             case ErrorEvent() as failed:
                 errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))

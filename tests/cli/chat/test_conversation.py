@@ -6,6 +6,7 @@ import resource
 import sys
 import zlib
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -596,4 +597,25 @@ async def test_a_terminal_that_can_t_be_painted_says_that_it_listens(tmp_path: P
         run.type("hello\n")
         at = await run.until("heard 1: hello.", at)
         at = await run.until("Completed", at)
+        await leave(run, at)
+
+
+PAGES = {"\x14": "Team", "?": "Keys (/help", "\x0f": "Output, newest first"}
+"""By key: the title of the page that it opens."""
+
+
+async def test_two_pages_that_are_opened_by_one_read_are_left_one_by_one(tmp_path: Path) -> None:
+    """Each pair in each order; afterwards the conversation takes lines as before."""
+    script = [chat.calls(("bash", {"command": "seq 100"})), chat.text("counted")]
+    async with WireServer(script) as server:
+        run = await talk(Bench(tmp_path, server.url), "count", *FULL)
+        at = await run.until("Completed · 2 steps")
+        for number, (first, second) in enumerate(permutations(PAGES, 2)):
+            run.type(first + second)
+            at = await run.until(PAGES[first], at)
+            run.type("q")
+            at = await run.until(PAGES[second], at)
+            run.type("q")
+            run.type(f"/none{number}\r")
+            at = await run.until(f"Unknown command /none{number}", at)
         await leave(run, at)

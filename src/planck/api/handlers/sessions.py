@@ -21,7 +21,7 @@ from planck.api.session_cache import SessionCache
 from planck.headless import Pool, RunResult, SessionInfo
 from planck.records import codec
 from planck.records.authority import Mode
-from planck.records.board import Board, apply
+from planck.records.board import Board
 from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import RunOptions
@@ -203,7 +203,7 @@ class SessionHandlers:
             await live.catch_up()
             return Reply(200, live.encode_board())
         await self.check_own(call.id)
-        return await asyncio.to_thread(self._fold, call.id, query.at)
+        return (await asyncio.to_thread(self._cache.archive.fold, call.id, query.at)).board
 
     async def explain_wait(self, call: Call) -> shapes.Why:
         await self.check_own(call.id)
@@ -233,7 +233,7 @@ class SessionHandlers:
             await live.catch_up()
             return live.board
         await asyncio.to_thread(self._cache.archive.check_own, id)
-        return await asyncio.to_thread(self._fold, id, None)
+        return (await asyncio.to_thread(self._cache.archive.fold, id)).board
 
     async def check_own(self, id: str) -> None:
         """Raises `not_found` for what is not the id of a session of this workspace."""
@@ -243,17 +243,9 @@ class SessionHandlers:
     def _find_head(self, id: str) -> int | None:
         """None: it is gone."""
         try:
-            return self._fold(id, None).seq
+            return self._cache.archive.fold(id).board.seq
         except PlanckError:
             return None
-
-    def _fold(self, id: str, at: int | None) -> Board:
-        board = Board()
-        for event in self._cache.archive.recorded(id):
-            if at is not None and (event.seq or 0) > at:
-                break
-            board = apply(board, event)
-        return board
 
     def _read_page(self, id: str, query: shapes.ReadEvents, wanted: Filter) -> Reply:
         lines: deque[bytes] = deque()

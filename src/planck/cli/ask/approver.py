@@ -82,7 +82,8 @@ class TerminalApprover:
             terminal.line(_choices(question), "bold", wrap=True)
             typed = await lines.get()
             if typed is None:
-                return Answer(question.id, question.digest, False)
+                closed = "the terminal was closed before anybody answered"
+                return Answer(question.id, question.digest, False, unanswered=closed)
             if not typed.by_hand:
                 await self._wait_for_quiet(lines)
                 terminal.line(

@@ -18,7 +18,11 @@ class Behind(Protocol):
 
     color: bool
 
-    def cover(self, overlay: "Overlay | None") -> None: ...
+    def cover(self, overlay: "Overlay") -> bool:
+        """Puts it in front of everything; returns whether it is the only one."""
+
+    def uncover(self, overlay: "Overlay") -> bool:
+        """Takes it away, in front or not; returns whether none is left."""
 
     def take(self, items: "Sequence[Stroke | Paste]") -> None:
         """Returns what was typed behind the key that left it."""
@@ -37,15 +41,15 @@ class Overlay:
         self._size = console.size()
 
     async def __aenter__(self) -> "Overlay":
-        self._behind.cover(self)
-        self._console.write(_IN)
+        if self._behind.cover(self):
+            self._console.write(_IN)
         return self
 
     async def __aexit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._console.write(_OUT)
-        self._behind.cover(None)
+        if self._behind.uncover(self):
+            self._console.write(_OUT)
         rest = [self._strokes.get_nowait() for _ in range(self._strokes.qsize())]
         self._behind.take([item for item in rest if isinstance(item, Paste) or item not in (_RESIZED, _GONE)])
 

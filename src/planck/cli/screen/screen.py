@@ -88,7 +88,8 @@ class Screen:
         self._completing: asyncio.Task[None] | None = None
         self._completed = ""
         self._streams: tuple[TextIO, TextIO] | None = None
-        self._overlay: Overlay | None = None
+        self._overlays: list[Overlay] = []
+        """The last one is in front. Two keys in one read may open two."""
         self._live = asyncio.Event()
 
     def open(self, *, early: bool = False) -> None:
@@ -247,15 +248,15 @@ class Screen:
         self.touch()
 
     def leave_terminal(self) -> None:
-        if self._overlay:
-            self._overlay.hide()
+        if self._overlays:
+            self._overlays[-1].hide()
         self._region.clear(self._console.size()[0])
         self._write_finished()
 
     def return_to_terminal(self) -> None:
         self._region.forget()
-        if self._overlay:
-            self._overlay.unhide()
+        if self._overlays:
+            self._overlays[-1].unhide()
         self.touch()
 
     def interrupted(self) -> None:
@@ -263,8 +264,8 @@ class Screen:
 
     def lost(self) -> None:
         self._controller.give_up()
-        if self._overlay:
-            self._overlay.give_up()
+        for overlay in self._overlays:
+            overlay.give_up()
         self.tell(Closed())
 
     # What keys do to it.
@@ -283,17 +284,23 @@ class Screen:
 
     # What an overlay does to it.
 
-    def cover(self, overlay: Overlay | None) -> None:
-        self._overlay = overlay
+    def cover(self, overlay: Overlay) -> bool:
+        self._overlays.append(overlay)
         self.touch()
+        return len(self._overlays) == 1
+
+    def uncover(self, overlay: Overlay) -> bool:
+        self._overlays.remove(overlay)
+        self.touch()
+        return not self._overlays
 
     def take(self, items: Sequence[Stroke | Paste]) -> None:
         self._take(items)
 
     def _take(self, items: Sequence[Any]) -> None:
         for item in items:
-            if self._overlay:
-                self._overlay.take(item)
+            if self._overlays:
+                self._overlays[-1].take(item)
             else:
                 self._controller.take(item)
         if self._flushing:
@@ -331,8 +338,8 @@ class Screen:
             self.touch()
             return
         self._painted = loop.time()
-        if self._overlay:
-            self._overlay.paint()
+        if self._overlays:
+            self._overlays[-1].paint()
             return
         asking = self._controller.posed
         if asking:

@@ -54,7 +54,7 @@ class Hooks:
         self._scribe = scribe
         self._off = off
         self.changed: dict[str, str] = {}
-        """By call that is under way: with which arguments a hook had it run."""
+        """By call that is under way: the arguments as JSON that a hook gave it in place of its own."""
 
     def has(self, *events: str) -> bool:
         """Returns whether there is one for any of them, by one look at the files."""
@@ -205,7 +205,7 @@ class HookedPermit:
         arguments.validate(tool, changed)
         args.clear()
         args.update(changed)
-        self._hooks.changed[ctx.call_id] = truncate(codec.encode_str(changed), 2_000)
+        self._hooks.changed[ctx.call_id] = codec.encode_str(changed)
 
 
 class Hooked:
@@ -220,28 +220,31 @@ class Hooked:
     async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         async with aclosing(self._executor.run(calls)) as results:
             async for done in results:
-                yield await self._past_hooks(self._tell_change(done))
+                changed = self._hooks.changed.pop(done.call.id, "")
+                yield await self._past_hooks(_tell_change(done, changed), changed)
 
     def take_unread(self) -> list[Finished]:
         """Past no hook: nothing may wait where a turn was stopped."""
-        return [self._tell_change(done) for done in self._executor.take_unread()]
+        changed = self._hooks.changed
+        return [_tell_change(done, changed.pop(done.call.id, "")) for done in self._executor.take_unread()]
 
-    def _tell_change(self, done: Finished) -> Finished:
-        changed = self._hooks.changed.pop(done.call.id, "")
-        if not changed:
-            return done
-        text = f"{done.output}\n\nHook: a hook changed the arguments, and the call ran with {changed}"
-        return msgspec.structs.replace(done, output=text)
-
-    async def _past_hooks(self, done: Finished) -> Finished:
+    async def _past_hooks(self, done: Finished, changed: str) -> Finished:
         if not self._hooks.has("PostToolUse", "PostToolUseFailure"):
             return done
-        (read,) = read_calls(self._tools, [done.call])  # anew: a tool may have changed what it was given
-        verdict = await self._hooks.after_tool(self._agent, done, read.shown)
+        # Read anew in any case: a tool may have changed the map that it was given.
+        args = codec.decode(changed) if changed else read_calls(self._tools, [done.call])[0].shown
+        verdict = await self._hooks.after_tool(self._agent, done, args)
         objection = verdict.reason or verdict.context
         if not objection:
             return done
         return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
+
+
+def _tell_change(done: Finished, changed: str) -> Finished:
+    if not changed:
+        return done
+    text = f"Hook: a hook changed the arguments to {truncate(changed, 2_000)}"
+    return msgspec.structs.replace(done, output=f"{done.output}\n\n{text}")
 
 
 def _spoken(event: str, said: str) -> HookReply:
