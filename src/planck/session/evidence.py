@@ -38,7 +38,7 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
                 done.append((call.id, command))
             case ToolEnd() as end if end.name in COMMAND_TOOLS:
                 ended[end.id] = end.exit_code
-                if end.error and end.error.kind not in _RAN:
+                if end.error and end.exit_code is None and end.error.kind not in _RAN:
                     not_run.add(end.id)
             case _:
                 pass
