@@ -68,6 +68,9 @@ _REPORT_NOW = (
 _BE_BRIEF = "Finish what matters most, and report before it runs out."
 
 
+_ANY = Usage(1, 1)
+
+
 class Activity(StrEnum):
     IDLE = "idle"
     STREAMING = "streaming"
@@ -341,8 +344,7 @@ class Agent:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
-        tariff, purse = self.seat.tariff, self.purse
-        cost = tariff.cost_usd(usage) if tariff else None
+        purse, cost = self.purse, self._find_cost(usage)
         spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost, outcome=outcome)
         if not purse.accounts.limited:
             return (spent,)
@@ -351,6 +353,14 @@ class Agent:
         if not purse.paying.bounded:
             return (spent,)
         return spent, purse.accounts.describe(purse.paying, "spent")
+
+    def _find_cost(self, usage: Usage) -> float | None:
+        """Returns None where nothing is known of the price, or where the server of a priced model counted
+        nothing: what it charges is unknown then, and not zero."""
+        tariff = self.seat.tariff
+        if tariff is None or (usage == Usage() and tariff.cost_usd(_ANY)):
+            return None
+        return tariff.cost_usd(usage)
 
     async def record_result(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
