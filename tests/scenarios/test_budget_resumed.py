@@ -226,7 +226,7 @@ class Book:
 def make_budget(size: int) -> Allowance | None:
     """None, or one with a limit for some of the units."""
     kind = size % 6
-    budgets = [
+    budgets: list[dict[str, Any]] = [
         {},
         {"usd": size / 50},
         {"tokens": size * 3},
@@ -268,12 +268,12 @@ def test_the_accounts_of_ten_thousand_logs_are_those_before_the_kill(
 
 def act_at_random(chance: random.Random, name: str) -> Say:
     who = chance.choice(["lead", "bob", "cara", "dan"])
-    budget = chance.choice(
+    budget: dict[str, float] = chance.choice(
         [{}, {}, {"usd": chance.randint(1, 8) / 10}, {"steps": 3}, {"ms": 90_000}, {"calls": 4}]
     )
-    extra = {"budget": budget} if budget else {}
+    extra: dict[str, Any] = {"budget": budget} if budget else {}
     task = ("delegate_task", {**delegate(who)[1], **extra})
-    acts = [[task], [task], [("list_dir", {})], []]
+    acts: list[list[tuple[str, Any]]] = [[task], [task], [("list_dir", {})], []]
     if name == "lead":
         acts += [
             [spawned(who, model_id="dear", **extra)],

@@ -104,9 +104,12 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+_NO_USAGE = msgspec.Raw(b"null")
+
+
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: msgspec.Raw = msgspec.Raw(b"null")
+    usage: msgspec.Raw = _NO_USAGE
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -137,8 +140,9 @@ class _Answer(Answer):
         chunk = _decode(data)
         if is_said(chunk.error):
             raise self.error(data)
-        if (counted := read_counts(chunk.usage)) is not None:
-            self._spend(counted)
+        # Most chunks have none, and there is one for each token: they are not looked at twice.
+        if (spent := chunk.usage) is not _NO_USAGE and bytes(spent) != b"null":
+            self._spend(read_counts(spent))
         if not chunk.choices:
             return ()
         choice = chunk.choices[0]
