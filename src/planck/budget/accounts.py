@@ -43,7 +43,7 @@ class Accounts:
                 made[id] = self._go_on(made[lender], id, limit, spent, lowered)
             elif rest := kept.get(id):  # it ended before those that it lent to: only what is theirs is left
                 whole = [
-                    None if most is None else used + more
+                    None if most is None else min(most, used + more)
                     for most, used, more in zip(limit.parts, spent, rest, strict=True)
                 ]
                 made[id] = self._go_on(made[lender], id, Amount(*whole), spent, lowered)
