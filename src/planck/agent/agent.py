@@ -68,6 +68,9 @@ _REPORT_NOW = (
 _BE_BRIEF = "Finish what matters most, and report before it runs out."
 
 
+_ANY = Usage(1, 1)
+
+
 class Activity(StrEnum):
     IDLE = "idle"
     STREAMING = "streaming"
@@ -273,7 +276,6 @@ class Agent:
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         self.tally.answer()
-        spent = [*self.settle(self.tally), *self._spend(message.usage)]
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls
@@ -284,6 +286,8 @@ class Agent:
         else:
             calls = [*map(self.repeats.refuse, read_calls(self.tools, asked))]
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
+        # After the calls were counted: the fact of the account is all that says how many they were.
+        spent = [*self.settle(self.tally), *self._spend(message.usage)]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         if self._out and not calls:
             raise OutOfBudget(self._out.kind, self._out.message, self._out.details)
@@ -340,8 +344,7 @@ class Agent:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
-        tariff, purse = self.seat.tariff, self.purse
-        cost = tariff.cost_usd(usage) if tariff else None
+        purse, cost = self.purse, self._find_cost(usage)
         spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost, outcome=outcome)
         if not purse.accounts.limited:
             return (spent,)
@@ -351,13 +354,20 @@ class Agent:
             return (spent,)
         return spent, purse.accounts.describe(purse.paying, "spent")
 
+    def _find_cost(self, usage: Usage) -> float | None:
+        """Returns None where nothing is known of the price, or where the server of a priced model counted
+        nothing: what it charges is unknown then, and not zero."""
+        tariff = self.seat.tariff
+        if tariff is None or (usage == Usage() and tariff.cost_usd(_ANY)):
+            return None
+        return tariff.cost_usd(usage)
+
     async def record_result(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
-        if self.purse.accounts.limited:
-            self.purse.paying.count((0, 0, done.duration_ms, 0, 0))
+        timed = self._count_time(done) if self.purse.accounts.limited else ()
         notice = self._find_notice(done)
         try:
-            await self.scribe.record(done.as_fact(notice))
+            await self.scribe.record(done.as_fact(notice), *timed)
         except PlanckError as failure:
             why = str(failure.err).rstrip(".")
             message = (
@@ -368,6 +378,13 @@ class Agent:
             await self.scribe.record(
                 msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()).as_fact()
             )
+
+    def _count_time(self, done: Finished) -> tuple[View, ...]:
+        """Counts how long a call took; where time is limited, the log says so at once, for a resume."""
+        paying = self.purse.paying
+        paying.count((0, 0, done.duration_ms, 0, 0))
+        limited = any(unit == "ms" for unit, _ in paying.payers)
+        return (self.purse.accounts.describe(paying, "spent"),) if limited else ()
 
     def end_open_calls(self) -> list[View]:
         """The one result of each call that has none yet: the turn was stopped before it came to them."""

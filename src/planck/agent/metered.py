@@ -72,13 +72,14 @@ class Metered:
         hold = account.hold(worst)
         if isinstance(hold, Err):
             raise ProviderError(hold.kind, hold.message, hold.details)
-        counted, answered, heard = Usage(), 0, 0
+        counted, answered, heard, sent = Usage(), 0, 0, False
         began = asyncio.get_running_loop().time()
         if account.since is None:
             account.since = began
         quota: QuotaHold | None = None
         try:
             quota = await self._hold_quota(worst)
+            sent = True
             async with aclosing(self._open(model).stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, UsageDelta):
@@ -90,13 +91,18 @@ class Metered:
                     elif isinstance(item, TextDelta | ThinkingDelta):
                         heard += len(item.text.encode())
                     yield item
-        except ProviderError:
-            if heard:
+        except ProviderError as failure:
+            # Whoever refuses a request, or can't be reached, does no work; a cut stream was being worked on.
+            cut = failure.err.kind is ErrorKind.STREAM_CUT
+            sent = cut or bool(heard) or counted != Usage()
+            if sent:
                 yield UsageDelta(usage=self._complete(counted, request, heard))
             raise
-        finally:  # cut, cancelled or refused: what the server had counted by then is spent
-            if heard and not answered:
+        finally:
+            # Silence is not zero: what left the machine may be charged for, whoever stopped listening.
+            if sent and not answered:
                 counted = self._complete(counted, request, heard)
+                request.tally.count(counted)  # a stream that was cancelled can't say it any more
             took = round((asyncio.get_running_loop().time() - began) * 1000)
             actual = self._measure(counted)
             hold.settle((*actual[:2], took, answered, 0))

@@ -1,5 +1,6 @@
 """The accounts of one session: its own, the run's, and one for each agent and each task with a loan."""
 
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from planck.budget.budget import NOTHING, UNLIMITED, Account, Hold, Parts
@@ -24,11 +25,31 @@ class Accounts:
         """What the log says was spent before this process opened it."""
         self._begin((0, 0, 0, 0, 0))
 
-    def take_up(self, ledger: "Ledger") -> None:
-        """Goes on from what a log says was spent; to be told before anything is held or lent."""
+    def take_up(self, ledger: "Ledger", living: Set[str]) -> None:
+        """Rebuilds the tree that a log describes; to be told before anything is held or lent.
+
+        `living` are the agents and the tasks that have not ended. The run is a new one: it has spent nothing.
+        """
         self.before = ledger
-        usd, tokens, ms, steps, calls = ledger.before
-        self._begin((usd, tokens, ms, steps, calls))
+        self._begin(_read_parts(ledger.before))
+        order = _sort_by_lender(ledger)
+        kept = _find_rests(ledger, living, order)
+        made, ended, lowered = {RUN: self.run}, list[str](), {self.session, self.run}
+        # Lenders before borrowers: a loan of somebody who is not there yet would come out of the run.
+        for id, lender in order:
+            row = ledger.accounts[id]
+            limit, spent = row.limit.amount if row.limit else UNLIMITED, _read_parts(row.spent)
+            if id in living:
+                made[id] = self._go_on(made[lender], id, limit, spent, lowered)
+            elif rest := kept.get(id):  # it ended before those that it lent to: only what is theirs is left
+                whole = [
+                    None if most is None else min(most, used + more)
+                    for most, used, more in zip(limit.parts, spent, rest, strict=True)
+                ]
+                made[id] = self._go_on(made[lender], id, Amount(*whole), spent, lowered)
+                ended.append(id)
+        for id in ended:
+            self.close(id)
 
     def _begin(self, spent: Parts) -> None:
         whole, run = self._limits
@@ -50,10 +71,7 @@ class Accounts:
         """Returns the account of an agent; a member that the session begins with has it from the run."""
         if found := self._open.get(spec.id):
             return found
-        limit = spec.budget.amount if spec.budget else UNLIMITED
-        if self.before and spec.id in self.before.accounts:
-            return self._go_on(self.before, spec.id, limit)
-        lent = self.lend(self.run, spec.id, limit)
+        lent = self.lend(self.run, spec.id, spec.budget.amount if spec.budget else UNLIMITED)
         if isinstance(lent, Err):
             asked, left = (say(lent.details["unit"], lent.details[key]) for key in ("asked", "left"))
             text = f"Cannot give {spec.name!r} a budget of {asked}: the run has {left} left."
@@ -61,25 +79,21 @@ class Accounts:
             raise PlanckError(lent.kind, f"{text} {step}", lent.details)
         return lent
 
-    def reopen(self, id: str, limit: Amount) -> None:
-        """Takes up what was lent for a task that nobody has ended."""
-        if id not in self._open and self.before:
-            self._go_on(self.before, id, limit)
-
-    def _go_on(self, ledger: "Ledger", id: str, limit: Amount) -> Account:
-        """Lends what is left of a loan again, or as much of that as there is now."""
-        row = ledger.accounts.get(id)
-        lender = self._open.get(row.parent, self.run) if row else self.run
-        usd, tokens, ms, steps, calls = ledger.sum_up(id)
-        spent = (usd, tokens, ms, steps, calls)
-        there = lender.all_left
-        rest = [
-            None if whole is None else max(0, min(whole - used, _count(unit, there.get(unit, _ENOUGH))))
-            for unit, whole, used in zip(UNITS, limit.parts, spent, strict=True)
-        ]
-        lent = self.lend(lender, id, Amount(*rest))
-        assert isinstance(lent, Account)
-        lent.go_on(limit, spent)
+    def _go_on(self, lender: Account, id: str, limit: Amount, spent: Parts, lowered: set[Account]) -> Account:
+        """Lends what is left of a loan again; of a run or a session that has less now, what there is."""
+        owners = dict(lender.payers)
+        whole = [*limit.parts]
+        for at, unit in enumerate(UNITS):
+            most, owner = whole[at], owners.get(unit)
+            if most is None or owner is None or owner not in lowered:
+                continue
+            rest = _count(unit, owner.left(unit) or 0)
+            if most - spent[at] > rest:
+                whole[at] = spent[at] + rest
+        lent = self._open[id] = lender.reopen(id, Amount(*whole), spent)
+        self.limited = self.limited or limit != UNLIMITED
+        if whole != [*limit.parts]:
+            lowered.add(lent)
         return lent
 
     def lend(self, lender: Account, id: str, amount: Amount) -> Account | Err:
@@ -128,12 +142,39 @@ class GiveBack:
         self._accounts.close(self._id)
 
 
-_ENOUGH = 10**18
-
-
 def _count(unit: str, value: float) -> int:
     """The units of an account: money in millionths."""
-    return round(value * MICRO) if unit == "usd" and value != _ENOUGH else int(value)
+    return round(value * MICRO) if unit == "usd" else int(value)
+
+
+def _read_parts(values: Sequence[int]) -> Parts:
+    usd, tokens, ms, steps, calls = values
+    return usd, tokens, ms, steps, calls
+
+
+def _sort_by_lender(ledger: "Ledger") -> list[tuple[str, str]]:
+    """Returns the accounts, each with its lender, and every lender before those that it lent to."""
+    below: dict[str, list[str]] = {}
+    for id, row in ledger.accounts.items():
+        below.setdefault(row.parent if row.parent in ledger.accounts else RUN, []).append(id)
+    order = [(id, RUN) for id in below.get(RUN, ())]
+    for lender, _ in order:  # which grows meanwhile
+        order += [(id, lender) for id in below.get(lender, ())]
+    return order
+
+
+def _find_rests(ledger: "Ledger", living: Set[str], order: list[tuple[str, str]]) -> dict[str, list[int]]:
+    """Returns, for each account with somebody living below it, what those have left of their own limits."""
+    kept: dict[str, list[int]] = {}
+    for id, lender in reversed(order):
+        if id not in living and id not in kept:
+            continue
+        row, further = ledger.accounts[id], kept.get(id, [0, 0, 0, 0, 0])
+        limit = (row.limit.amount if row.limit and id in living else UNLIMITED).parts
+        sums = kept.setdefault(lender, [0, 0, 0, 0, 0])
+        for unit, most in enumerate(limit):
+            sums[unit] += further[unit] if most is None else max(0, most - row.spent[unit])
+    return kept
 
 
 def _without_zeros(amount: Amount) -> dict[str, float]:

@@ -144,16 +144,14 @@ class Account:
             self._draining[0] += 1
             self._give_back()
 
-    def go_on(self, limit: Amount, spent: Parts) -> None:
-        """Takes up what a log says of it: a limit of which that much was spent before this run.
-
-        What it was lent here is what is left of it, or as much of that as there was.
-        """
-        for unit, whole in enumerate(limit.parts):
+    def reopen(self, id: str, limit: Amount, spent: Parts) -> "Account":
+        """Opens what a log says was lent: unchecked, for an overrun may have left less than was lent."""
+        child = self._children[id] = Account(id, limit, self)
+        for unit, (whole, used) in enumerate(zip(limit.parts, spent, strict=True)):
+            child._spent[unit] = used
             if whole is not None:
-                rest = self._limit[unit] or 0
-                self._limit[unit] = spent[unit] + rest
-            self._spent[unit] += spent[unit]
+                self._move_lent(unit, max(0, whole - used))
+        return child
 
     def left(self, unit: str = "usd") -> float | None:
         """Returns what can still be held or lent of a unit; None: nothing limits it."""
@@ -244,8 +242,9 @@ class Account:
         drained = self.parent and not self._children and not any(self._held)
         if drained and self.parent and self.parent._children.pop(self.id, None):
             self._draining[0] -= 1
-        if self.parent and self.parent._closed:
-            self.parent._give_back()
+        # Not the parent alone: one without a limit passes on to whoever lent, who may have ended before it.
+        if above := next((one for one in self._chain[1:] if one._closed), None):
+            above._give_back()
 
     def _move_lent(self, unit: int, more: int) -> None:
         """Up to the account whose limit it comes out of: above that one it is part of a loan already."""

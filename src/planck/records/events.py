@@ -130,6 +130,8 @@ class AgentStarted(View, frozen=True, kw_only=True):
     agent: AgentSpec
     call_id: str | None = None
     """The call that spawned it; absent for those the session began with."""
+    account: str | msgspec.UnsetType = msgspec.UNSET
+    """The task whose loan its budget comes out of; absent: its delegator's own account, or the run's."""
 
 
 class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):

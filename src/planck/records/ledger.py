@@ -19,7 +19,7 @@ from planck.records.usage import Costs
 
 
 class AccountRow(msgspec.Struct):
-    """One account as the log leaves it; `spent` is its own, without those below."""
+    """One account as the log leaves it; `spent` is by it and all below it."""
 
     parent: str
     limit: Allowance | None = None
@@ -54,10 +54,11 @@ class Ledger:
         match view(event):
             case UsageSpent() as used:
                 self._spend(agent_id, used, event.ts)
-            case AgentStarted(agent=agent, call_id=call_id):
+            case AgentStarted(agent=agent, call_id=call_id, account=account):
                 self.costs.names[agent.id] = agent.name
                 self.models[agent.id] = agent.model.label
-                parent = agent.delegator_id if call_id else "run"
+                own = agent.delegator_id if call_id else "run"
+                parent = own if account is UNSET else account
                 self.accounts.setdefault(agent.id, AccountRow(parent, agent.budget))
             case BudgetSpent() as fact:
                 self._note(fact)
@@ -66,38 +67,43 @@ class Ledger:
             case _ if event.type == AgentEnded.type and agent_id in self.accounts:
                 self.accounts[agent_id].open = False
 
-    def sum_up(self, account: str) -> list[int]:
-        """Returns what an account and all below it have spent, by unit."""
-        total = [*self.accounts[account].spent] if account in self.accounts else [0, 0, 0, 0, 0]
-        for id, row in self.accounts.items():
-            if row.parent == account and id != account:
-                total = [a + b for a, b in zip(total, self.sum_up(id), strict=True)]
-        return total
-
     def _spend(self, agent_id: str, used: UsageSpent, ts: str) -> None:
         self.costs.add(agent_id, used.model, used.usage, used.cost_usd)
         usd = count_micro(used.cost_usd) if used.cost_usd else 0
-        tokens, answers = used.usage.context_tokens, int(used.outcome is UNSET)
         payer = agent_id if used.account is UNSET else used.account
-        account = self.accounts.get(payer) or self.accounts.setdefault(payer, AccountRow("run"))
+        account = self.accounts.setdefault(payer, AccountRow("run"))
         account.since, account.until = account.since or ts, ts
-        for sums in (account.spent, self.before):
-            sums[0] += usd
-            sums[1] += tokens
-            sums[3] += answers
+        self._count(payer, (usd, used.usage.context_tokens, 0, int(used.outcome is UNSET), 0))
+
+    def _count(self, id: str, more: Iterable[int]) -> None:
+        """Counts it for an account and all above it, as the accounts themselves do."""
+        sums, seen = [self.before], set[str]()
+        while (row := self.accounts.get(id)) and id not in seen:  # a foreign log may have a ring
+            seen.add(id)
+            sums.append(row.spent)
+            id = row.parent
+        for unit, count in enumerate(more):
+            for spent in sums:
+                spent[unit] += count
 
     def _note(self, fact: BudgetSpent) -> None:
         if fact.limit_usd is not None:
             self.run = fact
         if not fact.account or fact.account in ("session", "run"):
             return
-        if fact.why == "lent" and fact.account not in self.costs.names:
+        if fact.why == "lent" and fact.account not in self.accounts:
             limit = {unit: fact.limit[unit] for unit in UNITS if unit in fact.limit}
             self.accounts[fact.account] = AccountRow(fact.parent, _read_limit(limit))
         row = self.accounts.setdefault(fact.account, AccountRow(fact.parent or "run"))
+        if fact.why == "lent" and fact.parent != row.parent:  # logs from before `agent_started` named it
+            self._count(row.parent, [-spent for spent in row.spent])
+            row.parent = fact.parent
+            self._count(row.parent, row.spent)
+        told = [0, 0, 0, 0, 0]
         for unit in ("ms", "calls"):  # nothing else in the log says them by account
             at = UNITS.index(unit)
-            row.spent[at] = max(row.spent[at], int(fact.spent.get(unit, 0)))
+            told[at] = int(fact.spent.get(unit, 0)) - row.spent[at]
+        self._count(fact.account, told)
         if fact.why == "returned":
             row.open = False
 

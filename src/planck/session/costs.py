@@ -57,7 +57,7 @@ _Budget = tuple[Literal["", "run", "lent"], dict[str, float], dict[str, float], 
 def _describe_budget(ledger: Ledger, id: str, *, first: bool) -> _Budget:
     row = ledger.accounts.get(id)
     if row and row.limit:
-        limit, spent = row.limit.amount.parts, ledger.sum_up(id)
+        limit, spent = row.limit.amount.parts, row.spent
         budget = row.limit.amount.describe()
         left = {
             unit: max(0, most - used) / (MICRO if unit == "usd" else 1)
@@ -68,17 +68,17 @@ def _describe_budget(ledger: Ledger, id: str, *, first: bool) -> _Budget:
         return "lent", budget, left, _forecast(row, max(used, default=0.0))
     run = ledger.run
     if first and run and run.limit_usd is not None:
-        lent = sum(_find_rest(ledger, id, one) for id, one in ledger.accounts.items())
+        lent = sum(map(_find_rest, ledger.accounts.values()))
         rest = max(0.0, run.limit_usd - (run.spent_usd or 0.0) - lent)
         return "run", {"usd": run.limit_usd}, {"usd": rest}, None
     return "", {}, {}, None
 
 
-def _find_rest(ledger: Ledger, id: str, row: AccountRow) -> float:
+def _find_rest(row: AccountRow) -> float:
     """What is lent and not spent, in USD."""
     if not row.open or row.limit is None or row.limit.usd is None:
         return 0.0
-    return max(0.0, row.limit.usd - ledger.sum_up(id)[0] / MICRO)
+    return max(0.0, row.limit.usd - row.spent[0] / MICRO)
 
 
 def _forecast(row: AccountRow, used: float) -> float | None:

@@ -49,7 +49,6 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     ]
     if not any(spec.role == "orchestrator" for spec, _ in living):
         _refuse_headless(log)
-    team.accounts.take_up(ledger)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
     damage = (
         [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
@@ -58,6 +57,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     )
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
+    team.accounts.take_up(ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living))
     return before
 

@@ -300,9 +300,6 @@ class Mail:
                     self.sent.apply(fact)
         for fact in mail:
             self._follow_root(fact)
-        for envelope in self.sent.tasks.values():
-            if isinstance(envelope.budget, Allowance):
-                self.accounts.reopen(envelope.id, envelope.budget.amount)
 
     async def forget_asks(self, member: Member) -> None:
         """Expire the questions that came before a restart: nobody waits for their answers any more."""

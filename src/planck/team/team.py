@@ -5,9 +5,11 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
-from planck.budget.accounts import Accounts
+from planck.budget.accounts import RUN, Accounts
 from planck.records.events import (
     USER,
     AgentEnded,
@@ -126,7 +128,9 @@ class Team:
             self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
-            await self._journal.record(spec.id, 0, AgentStarted(agent=member.spec, call_id=call_id))
+            lender = self._find_lender(member.spec, call_id)
+            started = AgentStarted(agent=member.spec, call_id=call_id, account=lender)
+            await self._journal.record(spec.id, 0, started)
         except asyncio.CancelledError:
             self._start(member)  # the journal commits what it took: it has started, whoever still waits
             raise
@@ -136,6 +140,11 @@ class Team:
             raise
         self._start(member)
         return member
+
+    def _find_lender(self, spec: AgentSpec, call_id: str | None) -> str | msgspec.UnsetType:
+        account = self.accounts.get(spec.id)
+        lender = account.parent.id if account and account.parent else ""
+        return msgspec.UNSET if lender in ("", spec.delegator_id if call_id else RUN) else lender
 
     async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]], *, ended: int) -> None:
         """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted.

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from planck.llm.provider import Item, ProviderError, Request
+from planck.records import codec
 from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
@@ -107,6 +108,11 @@ class Answer:
         least = self.size // TOKEN_BYTES
         return replace(self.usage, output_tokens=max(self.usage.output_tokens, least))
 
+    def hear_usage(self, usage: Usage) -> None:
+        """Takes what the server has counted until now; a count without numbers replaces none that has."""
+        if usage != Usage():
+            self.usage = usage
+
     def grow(self, text: str | bytes) -> None:
         """Counts what is kept; raises `TooLarge` where that is too much. Blanks are no progress."""
         self.size += len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode())
@@ -198,6 +204,35 @@ def drop_negative(usage: Usage) -> Usage:
     """Nobody is paid back by a count below zero; one that has none is the same object."""
     counts = astuple(usage)
     return usage if min(counts) >= 0 else Usage(*(max(count, 0) for count in counts))
+
+
+def read_counts(raw: msgspec.Raw) -> object:
+    """Returns what a server counted, of any shape; None: nothing, or nothing that can be read."""
+    if not is_said(raw):
+        return None
+    try:
+        return codec.decode(raw)
+    except codec.DecodeError:
+        return None
+
+
+def read_count(counted: object, *path: str) -> int | None:
+    """Returns one number of what a server counted, however it writes numbers; None: it said none.
+
+    How a server counts is no reason to lose its answer: `12.0` and `"12"` are 12, anything else is nothing.
+    """
+    for name in path:
+        counted = counted.get(name) if isinstance(counted, dict) else None
+    if isinstance(counted, str):
+        known = counted.isascii() and counted.isdecimal() and len(counted) <= _MOST_DIGITS
+        return int(counted) if known else None
+    if isinstance(counted, bool) or not isinstance(counted, int | float):
+        return None
+    return int(counted) if 0 <= counted < 10**_MOST_DIGITS and counted == int(counted) else None
+
+
+_MOST_DIGITS = 15
+"""More tokens than any model has read; a number beyond that is a mistake, and would not fit into a log."""
 
 
 def count_usage(

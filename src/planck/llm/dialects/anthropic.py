@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, cut_error
+from planck.llm.dialects.answer import Answer, Written, cut_error, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import (
     FROM_USER,
@@ -145,16 +145,8 @@ def _render_thought(part: Thinking) -> Json | None:
     return None
 
 
-class _Spent(msgspec.Struct, frozen=True, rename={"details": "output_tokens_details"}):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    details: dict[str, int | None] | None = None
-
-
 class _Start(msgspec.Struct, frozen=True):
-    usage: _Spent | None = None
+    usage: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -186,7 +178,7 @@ class _Event(msgspec.Struct, frozen=True):
     message: _Start | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Spent | None = None
+    usage: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _decode = msgspec.json.Decoder(_Event).decode
@@ -277,16 +269,16 @@ class _Answer(Answer):
                 pass
         return ()
 
-    def _spend(self, spent: _Spent | None) -> None:
+    def _spend(self, spent: msgspec.Raw) -> None:
         """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
-        if spent is None:
+        if (counted := read_counts(spent)) is None:
             return
         counts = {
-            "input_tokens": spent.input_tokens,
-            "output_tokens": spent.output_tokens,
-            "cache_read_tokens": spent.cache_read_input_tokens,
-            "cache_write_tokens": spent.cache_creation_input_tokens,
-            "reasoning_tokens": (spent.details or {}).get("thinking_tokens"),
+            "input_tokens": read_count(counted, "input_tokens"),
+            "output_tokens": read_count(counted, "output_tokens"),
+            "cache_read_tokens": read_count(counted, "cache_read_input_tokens"),
+            "cache_write_tokens": read_count(counted, "cache_creation_input_tokens"),
+            "reasoning_tokens": read_count(counted, "output_tokens_details", "thinking_tokens"),
         }
         known = {name: count for name, count in counts.items() if count is not None}
         self.usage = msgspec.structs.replace(self.usage, **known)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, count_usage, is_said
+from planck.llm.dialects.answer import Answer, Written, count_usage, is_said, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.gemini_schema import declare
 from planck.llm.dialects.parts import PromptPart, clean_name, embed_arguments, fill_ends, read_arguments
@@ -193,21 +193,13 @@ class _Candidate(_Wire, frozen=True):
     finish_message: str | None = None
 
 
-class _Spent(_Wire, frozen=True):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
-
-
 class _Feedback(_Wire, frozen=True):
     block_reason: str | None = None
 
 
 class _Chunk(_Wire, frozen=True):
     candidates: list[_Candidate] | None = None
-    usage_metadata: _Spent | None = None
+    usage_metadata: msgspec.Raw = msgspec.Raw(b"null")
     prompt_feedback: _Feedback | None = None
     error: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -239,8 +231,8 @@ class _Answer(Answer):
         chunk = _decode(data)
         if is_said(chunk.error):
             raise self.error(data)
-        if chunk.usage_metadata:
-            self.usage = _usage(chunk.usage_metadata)
+        if (counted := read_counts(chunk.usage_metadata)) is not None:
+            self.hear_usage(_usage(counted))
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
             self.stop = StopReason.FILTER
         if not chunk.candidates:
@@ -315,8 +307,9 @@ class _Answer(Answer):
         self.stop = _REASONS.get(reason, StopReason.FILTER)
 
 
-def _usage(spent: _Spent) -> Usage:
-    entered = (spent.prompt_token_count or 0) + (spent.tool_use_prompt_token_count or 0)
-    thoughts = spent.thoughts_token_count or 0
-    output = (spent.candidates_token_count or 0) + thoughts
-    return count_usage(entered, output, spent.cached_content_token_count, 0, thoughts)
+def _usage(counted: object) -> Usage:
+    asked, used = read_count(counted, "promptTokenCount"), read_count(counted, "toolUsePromptTokenCount")
+    thoughts = read_count(counted, "thoughtsTokenCount") or 0
+    output = (read_count(counted, "candidatesTokenCount") or 0) + thoughts
+    read = read_count(counted, "cachedContentTokenCount")
+    return count_usage((asked or 0) + (used or 0), output, read, 0, thoughts)

@@ -8,7 +8,7 @@ import msgspec
 
 from planck.http.sse import JsonLines
 from planck.http.transport import Transport, read_all
-from planck.llm.dialects.answer import Answer, Written, is_said
+from planck.llm.dialects.answer import Answer, Written, is_said, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import PromptPart, embed_arguments, join_thoughts, read_arguments
 from planck.llm.endpoint import LOCAL_ROOTS, Endpoint
@@ -153,8 +153,8 @@ class _Line(msgspec.Struct):
     message: _Said | None = None
     done: bool = False
     done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+    prompt_eval_count: msgspec.Raw = msgspec.Raw(b"null")
+    eval_count: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -176,7 +176,10 @@ class _Answer(Answer):
         if line.done:
             self.ended = True
             self.stop = StopReason.LENGTH if line.done_reason == "length" else StopReason.END
-            self.usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
+            entered, left = (
+                read_count(read_counts(one)) for one in (line.prompt_eval_count, line.eval_count)
+            )
+            self.hear_usage(Usage(entered or 0, left or 0))
         return items
 
     def build_parts(self) -> list[Part]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, count_usage, is_said
+from planck.llm.dialects.answer import Answer, Written, count_usage, is_said, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import (
     PromptPart,
@@ -104,21 +104,12 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
+_NO_USAGE = msgspec.Raw(b"null")
 
 
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: msgspec.Raw = _NO_USAGE
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -149,18 +140,21 @@ class _Answer(Answer):
         chunk = _decode(data)
         if is_said(chunk.error):
             raise self.error(data)
-        if (spent := chunk.usage) is not None:
-            read = spent.prompt_tokens_details or _Details()
-            thought = spent.completion_tokens_details or _Details()
-            self.usage = count_usage(
-                spent.prompt_tokens, spent.completion_tokens, read.cached_tokens, 0, thought.reasoning_tokens
-            )
+        # Most chunks have none, and there is one for each token: they are not looked at twice.
+        if (spent := chunk.usage) is not _NO_USAGE and bytes(spent) != b"null":
+            self._spend(read_counts(spent))
         if not chunk.choices:
             return ()
         choice = chunk.choices[0]
         if choice.finish_reason:
             self.stop = _STOPS.get(choice.finish_reason, StopReason.END)
         return self._delta(choice.delta) if choice.delta is not None else ()
+
+    def _spend(self, counted: object) -> None:
+        entered, left = read_count(counted, "prompt_tokens"), read_count(counted, "completion_tokens")
+        read = read_count(counted, "prompt_tokens_details", "cached_tokens")
+        thought = read_count(counted, "completion_tokens_details", "reasoning_tokens")
+        self.hear_usage(count_usage(entered, left, read, 0, thought))
 
     def build_parts(self) -> list[Part]:
         if self._refused:

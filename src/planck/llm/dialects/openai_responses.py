@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, count_usage, is_said
+from planck.llm.dialects.answer import Answer, Written, count_usage, is_said, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import PromptPart, clean_id, clean_name, repair_arguments
 from planck.llm.endpoint import Endpoint, openai_root
@@ -150,19 +150,6 @@ class _ItemDone(msgspec.Struct):
     """llama.cpp leaves it out: its items are in order."""
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _Details | None = None
-    output_tokens_details: _Details | None = None
-
-
 class _Incomplete(msgspec.Struct):
     reason: str | None = None
 
@@ -171,7 +158,7 @@ class _Response(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw(b"null")
     incomplete_details: _Incomplete | None = None
     output: list[_OutputItem] | None = None
-    usage: _Usage | None = None
+    usage: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Ended(msgspec.Struct):
@@ -246,14 +233,12 @@ class _Answer(Answer):
     def _end(self, response: _Response) -> None:
         self.ended = True
         self.stop = StopReason.END
-        if (spent := response.usage) is not None:
-            entered, left = (
-                spent.input_tokens_details or _Details(),
-                spent.output_tokens_details or _Details(),
-            )
-            read, written = entered.cached_tokens, entered.cache_write_tokens
-            counts = (spent.input_tokens, spent.output_tokens, read, written, left.reasoning_tokens)
-            self.usage = count_usage(*counts)
+        if (counted := read_counts(response.usage)) is not None:
+            entered, left = read_count(counted, "input_tokens"), read_count(counted, "output_tokens")
+            read = read_count(counted, "input_tokens_details", "cached_tokens")
+            written = read_count(counted, "input_tokens_details", "cache_write_tokens")
+            thought = read_count(counted, "output_tokens_details", "reasoning_tokens")
+            self.hear_usage(count_usage(entered, left, read, written, thought))
         if response.incomplete_details is not None:
             filtered = response.incomplete_details.reason == "content_filter"
             self.stop = StopReason.FILTER if filtered else StopReason.LENGTH
