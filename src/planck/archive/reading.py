@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planck.session.result import RunResult
     from planck.session.undo import FileDiff, Selection
     from planck.store.library import LocalLibrary
+    from planck.workspace.paths.paths import Root
 
 
 class ArchiveReader:
@@ -158,12 +159,18 @@ class ArchiveReader:
         with self._reading(id_or_name) as store:
             return verify_log(store)
 
-    def changes(self, id: str, selection: "Selection", redactor: Redactor) -> "tuple[FileDiff, ...]":
-        """What was done to files; also in a session that somebody has open."""
+    def changes(
+        self, id: str, selection: "Selection", redactor: Redactor, root: "Root | None" = None
+    ) -> "tuple[FileDiff, ...]":
+        """What was done to files; also in a session that somebody has open.
+
+        `root`: where its files may be, if it is a session of that workspace.
+        """
         from planck.session.undo import list_changes
 
         with self._reading(id) as store:
-            return list_changes(store, selection, redactor)
+            here = root if root and store.meta.get("workspace") == str(root.path) else None
+            return list_changes(store, selection, redactor, here)
 
     def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
         """Yields events that say the text, in any case: newest session first, newest event first."""
