@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planck.session.result import RunResult
     from planck.session.undo import FileDiff, Selection
     from planck.store.library import LocalLibrary
+    from planck.store.store import StoreError
     from planck.workspace.paths.paths import Root
 
 
@@ -107,6 +108,13 @@ class ArchiveReader:
 
             yield from export(store, self._library.list_detached(store.meta.get("id", "")))
 
+    def find_loss(self, id_or_name: str) -> "StoreError | None":
+        """Says what is missing in a log, and so in an export of it."""
+        with self._reading(id_or_name) as store:
+            from planck.archive.transfer import find_loss
+
+            return find_loss(store, self._library.list_detached(store.meta.get("id", "")))
+
     def blob(self, id_or_name: str, name: str) -> bytes:
         """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
         with self._reading(id_or_name) as store:
@@ -157,7 +165,7 @@ class ArchiveReader:
         from planck.archive.proof import verify_log
 
         with self._reading(id_or_name) as store:
-            return verify_log(store)
+            return verify_log(store, self._library.list_detached(store.meta.get("id", "")))
 
     def changes(
         self, id: str, selection: "Selection", redactor: Redactor, root: "Root | None" = None

@@ -10,6 +10,7 @@ from planck.config.keys.credentials import Keyring
 from planck.records.events import (
     AgentStarted,
     Delivery,
+    ErrorEvent,
     ModelChanged,
     Renamed,
     view,
@@ -45,6 +46,12 @@ class SessionLog:
     def imported(self) -> bool:
         """Whether its events are the words of whoever made an export."""
         return "imported" in self.store.meta
+
+    def describe_damage(self) -> list[ErrorEvent]:
+        """What opening it found wrong: recorded by whoever goes on with it, before anything else."""
+        if damage := self.store.damage:
+            return [ErrorEvent(kind=damage.kind, message=damage.message, details=damage.details)]
+        return []
 
     def models(self) -> Iterator[ModelSpec]:
         """Every model that an agent of it has had."""
@@ -149,6 +156,8 @@ class SessionLogs:
 
         log = await self.open(id_or_name)
         try:
+            if damage := log.describe_damage():
+                await log.journal.record(None, 0, *damage)
             left = undo.clean_up(log.store, undo.open_places(log.store, root), self._keys.redactor())
             if left.untold:
                 await log.tell(undo.describe_restored(left.untold), self._ids)

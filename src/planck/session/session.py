@@ -11,7 +11,6 @@ from planck.records.events import (
     AgentEnded,
     AgentStarted,
     Compacted,
-    ErrorEvent,
     Event,
     FileChanged,
     ModeChanged,
@@ -58,12 +57,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         _refuse_headless(log)
     team.accounts.take_up(ledger)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
-    damage = (
-        [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
-        if store.damage
-        else []
-    )
-    await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
+    await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living, ended=len(facts) - len(living))
     return before

@@ -252,7 +252,7 @@ class _Story:
                 case FileChanged() as fact:
                     fact = _restore_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
-                case Envelope(user_knows=True) as message if is_news(message):
+                case Envelope() as message if is_news(message):
                     told = len(facts)
                 case _:
                     pass

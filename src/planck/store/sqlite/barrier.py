@@ -3,17 +3,18 @@
 import logging
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from planck.store.sqlite.database import Disk
 from planck.store.sqlite.lock import WriterLock
-from planck.store.sqlite.witness import write_witness
+from planck.store.sqlite.witness import Witness, write_witness
 
 log = logging.getLogger(__name__)
 
 
 class Barrier:
-    """Syncs the WAL of one log; the witness says how far that went."""
+    """Syncs the WAL of one log, and keeps the witness of how far the log has come."""
 
     def __init__(self, path: Path, disk: Disk, lock: WriterLock) -> None:
         self._path = path
@@ -24,8 +25,15 @@ class Barrier:
         self._wal = -1
         self._directory_synced = False
         self._closed = False
+        self._witness: Witness | None = None
+        self.testify: Callable[[int, bytes], None] = self._testify_first
+        """Says how far the log has come; after each commit, on the loop.
 
-    def sync(self, head: int, digest: bytes) -> None:
+        It is not synced. If the process dies, all of it is there; after a power cut it may say too little,
+        and more than the WAL holds only where the WAL lost it.
+        """
+
+    def sync(self) -> None:
         """Returns once the WAL is on the disk; blocks, so it belongs into a thread."""
         with self._busy:
             if self._stopped:
@@ -42,7 +50,20 @@ class Barrier:
                 finally:
                     os.close(directory)
                 self._directory_synced = True
-            self._write_witness(head, digest)
+
+    def _testify_first(self, head: int, digest: bytes) -> None:
+        """From this commit on what an earlier writer testified is over, also where it had come further."""
+        self.testify = _ignore
+        try:
+            write_witness(self._lock.fd, head, digest)
+            self._witness = Witness(self._lock.fd, head, digest)
+        except (OSError, ValueError) as e:
+            self._warn(e)
+        else:
+            self.testify = self._witness.note
+
+    def _warn(self, e: Exception) -> None:
+        log.warning("Cannot record the last event of %s in its lock file: %s", self._path.name, e)
 
     def stop(self) -> None:
         """From here on `sync` does nothing: the connection, and with it the WAL, is about to go."""
@@ -55,13 +76,16 @@ class Barrier:
             if self._closed:
                 return
             self._closed = True
-            self._write_witness(head, digest)
+            if self._witness:
+                self._witness.close()
+            try:
+                write_witness(self._lock.fd, head, digest)
+            except OSError as e:
+                self._warn(e)
             if self._wal >= 0:
                 os.close(self._wal)
             self._lock.release()
 
-    def _write_witness(self, head: int, digest: bytes) -> None:
-        try:
-            write_witness(self._lock.fd, head, digest)
-        except OSError as e:
-            log.warning("Cannot record the last event of %s in its lock file: %s", self._path.name, e)
+
+def _ignore(head: int, digest: bytes) -> None:
+    pass

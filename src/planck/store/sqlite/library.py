@@ -221,6 +221,8 @@ class FileLibrary:
         store = SqliteStore.open(path, durability=durability)
         try:
             self._refuse_copy(path, store.meta)
+            if isinstance(store, SqliteStore):
+                store.remember_loss()
         except BaseException:
             store.close()
             raise
