@@ -108,7 +108,7 @@ def verify_log(store: SqliteReader, detached: Iterable[bytes] = ()) -> Proof:
     """
     events = sum(1 for _ in store.raw())
     if loss := transfer.find_loss(store, detached):
-        raise loss
+        raise StoreError(loss.kind, loss.message, loss.details)
     info = read_info(store.path)
     return Proof(id=info.id, name=info.name, events=events, hash=store.head_hash.hex(), by=("chain",))
 

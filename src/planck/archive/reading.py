@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
 from planck.archive.listing import Listing, SessionInfo, describe_holder, read_info
 from planck.records.events import Event
-from planck.records.outcome import PlanckError
+from planck.records.outcome import Err, PlanckError
 from planck.records.redact import Redactor
 from planck.session.outputs import find_output
 from planck.store.sqlite.library import FileLibrary
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from planck.archive.transcript import Transcript
     from planck.session.costs import CostReport
     from planck.session.result import RunResult
-    from planck.session.undo import FileDiff, Selection
+    from planck.session.undo import FileDiff, Files, Selection
     from planck.store.library import LocalLibrary
-    from planck.store.store import StoreError
-    from planck.workspace.paths.paths import Root
 
 
 class ArchiveReader:
@@ -108,7 +106,7 @@ class ArchiveReader:
 
             yield from export(store, self._library.list_detached(store.meta.get("id", "")))
 
-    def find_loss(self, id_or_name: str) -> "StoreError | None":
+    def find_loss(self, id_or_name: str) -> Err | None:
         """Says what is missing in a log, and so in an export of it."""
         with self._reading(id_or_name) as store:
             from planck.archive.transfer import find_loss
@@ -168,7 +166,7 @@ class ArchiveReader:
             return verify_log(store, self._library.list_detached(store.meta.get("id", "")))
 
     def changes(
-        self, id: str, selection: "Selection", redactor: Redactor, root: "Root | None" = None
+        self, id: str, selection: "Selection", redactor: Redactor, root: "Files | None" = None
     ) -> "tuple[FileDiff, ...]":
         """What was done to files; also in a session that somebody has open.
 

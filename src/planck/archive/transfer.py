@@ -15,7 +15,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.events import DELTAS, Event, Frame, ToolEnd, ToolsChanged, TurnStart, frame
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, find_digest, link, name_blob
 from planck.store.library import Contents
 from planck.store.sqlite.reader import SqliteReader
@@ -87,16 +87,16 @@ def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[byte
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
 
-def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> StoreError | None:
+def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None:
     """Says what a log has lost, of its events and of the blobs that they name; None: it is whole."""
     if store.damage:
-        return StoreError(store.damage.kind, store.damage.message, store.damage.details)
+        return store.damage
     if store.gaps:
         gaps = [
             f"after event {gap.after} ({gap.events} event{'s' * (gap.events != 1)} lost)"
             for gap in store.gaps
         ]
-        return StoreError(
+        return Err(
             ErrorKind.CORRUPT_LOG_LINE,
             f"Nothing is known of what happened {', '.join(gaps)}, until the session was opened again. "
             "The other events are intact.",
@@ -106,7 +106,7 @@ def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> StoreError
     if not missing:
         return None
     count = "1 blob is" if len(missing) == 1 else f"{len(missing)} blobs are"
-    return StoreError(
+    return Err(
         ErrorKind.RESOURCE_MISSING,
         f"{count} missing or damaged: {', '.join(missing[:_NAMED])}{', …' * (len(missing) > _NAMED)}. "
         "Restore the file from a backup.",

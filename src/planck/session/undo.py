@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,9 @@ from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log
 from planck.toolkit.journal import Journal
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
+
+Files: TypeAlias = Root
+"""The folder with the files of a session, for those who only hand it on."""
 
 _MAX_FILE = 64 << 20
 _NAMED = 20

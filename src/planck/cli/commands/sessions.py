@@ -229,7 +229,7 @@ def _export(planck: headless.Planck, options: argparse.Namespace) -> int:
             out.write(line)
     out.flush()
     if loss := archive.find_loss(options.what):
-        report_error(loss.err.kind, f"The export is incomplete. {loss.err.message}")
+        report_error(loss.kind, f"The export is incomplete. {loss.message}")
         return headless.Exit.FAILURE
     return headless.Exit.DONE
 
