@@ -1,14 +1,16 @@
 """What makes commits survive a power cut."""
 
 import logging
+import mmap
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from planck.store.sqlite import lock_file
 from planck.store.sqlite.database import Disk
 from planck.store.sqlite.lock import WriterLock
-from planck.store.sqlite.witness import Witness, write_witness
+from planck.store.sqlite.witness import RECORD, write_witness
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ class Barrier:
         self._wal = -1
         self._directory_synced = False
         self._closed = False
-        self._witness: Witness | None = None
+        self._witness: _Witness | None = None
         self.testify: Callable[[int, bytes], None] = self._testify_first
         """Says how far the log has come; after each commit, on the loop.
 
@@ -33,7 +35,7 @@ class Barrier:
         and more than the WAL holds only where the WAL lost it.
         """
 
-    def sync(self) -> None:
+    def sync(self, head: int, digest: bytes) -> None:
         """Returns once the WAL is on the disk; blocks, so it belongs into a thread."""
         with self._busy:
             if self._stopped:
@@ -50,17 +52,24 @@ class Barrier:
                 finally:
                     os.close(directory)
                 self._directory_synced = True
+            self.confirm(head, digest)
 
     def _testify_first(self, head: int, digest: bytes) -> None:
         """From this commit on what an earlier writer testified is over, also where it had come further."""
         self.testify = _ignore
         try:
-            write_witness(self._lock.fd, head, digest)
-            self._witness = Witness(self._lock.fd, head, digest)
+            self._witness = _Witness(self._lock.fd, head, digest)
         except (OSError, ValueError) as e:
             self._warn(e)
         else:
             self.testify = self._witness.note
+
+    def confirm(self, head: int, digest: bytes) -> None:
+        """Says how far the log is synced, or that it has come no further."""
+        try:
+            write_witness(self._lock.fd, head, digest)
+        except OSError as e:
+            self._warn(e)
 
     def _warn(self, e: Exception) -> None:
         log.warning("Cannot record the last event of %s in its lock file: %s", self._path.name, e)
@@ -78,13 +87,32 @@ class Barrier:
             self._closed = True
             if self._witness:
                 self._witness.close()
-            try:
-                write_witness(self._lock.fd, head, digest)
-            except OSError as e:
-                self._warn(e)
+            self.confirm(head, digest)
             if self._wal >= 0:
                 os.close(self._wal)
             self._lock.release()
+
+
+class _Witness:
+    """Says how far a log has come, in the file beside it that the writer has locked.
+
+    It is written with each commit, so through a mapping: a system call would be a tenth of the commit. The
+    kernel keeps it if the process dies. Two records take turns: one of them is always whole.
+    """
+
+    def __init__(self, fd: int, seq: int, digest: bytes) -> None:
+        start, size = lock_file.RECORDS
+        if os.fstat(fd).st_size < start + size:  # a write to a mapping beyond the end kills the process
+            raise OSError("it could not be written when it was locked")
+        self._file = mmap.mmap(fd, start + size)
+        self._file[start : start + size] = bytes(size)
+        self.note(seq, digest)
+
+    def note(self, seq: int, digest: bytes) -> None:
+        RECORD.pack_into(self._file, lock_file.RECORDS[0] + (seq & 1) * RECORD.size, seq, digest, seq)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _ignore(head: int, digest: bytes) -> None:

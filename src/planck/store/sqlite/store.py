@@ -150,7 +150,7 @@ class SqliteStore(SqliteReader):
         try:
             if self._doubtful:
                 self._move_wal()
-            await run_blocking(self._barrier.sync)
+            await run_blocking(self._barrier.sync, self.head, self.head_hash)
         except (OSError, sqlite3.Error) as e:
             # After a failed sync the kernel may call the lost pages clean, and a second sync would "succeed":
             # copying the WAL into the file writes them again.
@@ -217,6 +217,7 @@ class SqliteStore(SqliteReader):
         if lost and (not self.gaps or self.gaps[-1].after != self.head):
             self.gaps = (*self.gaps, Gap(self.head, lost))
             self.change_meta({LOST: codec.encode_str(self.gaps)})
+            self._barrier.confirm(self.head, self.head_hash)
 
     def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
