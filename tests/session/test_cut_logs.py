@@ -45,7 +45,7 @@ async def check_cuts(folder: Path, count: int) -> None:
     sizes = sorted({size * part // count for part in range(count)} | {size})
     lost = [await check_cut(folder, killed, head, id, size) for size in sizes]
     assert lost[-1] == 0, "nothing is lost by a kill alone, and nothing is said"
-    assert len(set(lost)) > count // 2, "the places differ"
+    assert len(set(lost)) > 4, "the places differ"
 
 
 async def check_cut(folder: Path, killed: Path, head: int, id: str, size: int) -> int:

@@ -97,7 +97,8 @@ class _Witness:
     """Says how far a log has come, in the file beside it that the writer has locked.
 
     It is written with each commit, so through a mapping: a system call would be a tenth of the commit. The
-    kernel keeps it if the process dies. Two records take turns: one of them is always whole.
+    kernel keeps it if the process dies. Even and odd numbers have a record each: if a kill leaves half of one,
+    the other is of an earlier commit, and nothing is said that was not so.
     """
 
     def __init__(self, fd: int, seq: int, digest: bytes) -> None:
@@ -106,10 +107,12 @@ class _Witness:
             raise OSError("it could not be written when it was locked")
         self._file = mmap.mmap(fd, start + size)
         self._file[start : start + size] = bytes(size)
+        self._places = (start, start + RECORD.size)
+        self._pack = RECORD.pack_into
         self.note(seq, digest)
 
     def note(self, seq: int, digest: bytes) -> None:
-        RECORD.pack_into(self._file, lock_file.RECORDS[0] + (seq & 1) * RECORD.size, seq, digest, seq)
+        self._pack(self._file, self._places[seq & 1], seq, digest, seq)
 
     def close(self) -> None:
         self._file.close()
