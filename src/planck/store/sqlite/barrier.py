@@ -97,8 +97,8 @@ class _Witness:
     """Says how far a log has come, in the file beside it that the writer has locked.
 
     It is written with each commit, so through a mapping: a system call would be a tenth of the commit. The
-    kernel keeps it if the process dies. Even and odd numbers have a record each: if a kill leaves half of one,
-    the other is of an earlier commit, and nothing is said that was not so.
+    kernel keeps it if the process dies. Even and odd numbers have a record each: if a kill leaves half of
+    one, the other is of an earlier commit, and nothing is said that was not so.
     """
 
     def __init__(self, fd: int, seq: int, digest: bytes) -> None:
