@@ -5,8 +5,11 @@ from typing import Any
 
 from planck import Planck
 from planck.llm.provider import Request
+from planck.records import codec
 from planck.records.approval import Answer, Question
-from planck.store.sqlite.witness import read_witness
+from planck.store.sqlite import lock_file
+from planck.store.sqlite.database import companion
+from planck.store.sqlite.witness import Witnessed
 from planck.testing.scripted import ScriptedProvider
 from tests.teams import ask, facts
 
@@ -25,7 +28,8 @@ async def test_a_prompt_a_decision_and_the_orchestrator_s_turn_are_synced_and_a_
 
     def witnessed() -> None:
         (path,) = (tmp_path / "home" / "sessions").glob("*.db")
-        testimony = read_witness(path)
+        synced_to = lock_file.get(companion(path, "lock"), lock_file.WITNESS)
+        testimony = codec.decode_as(synced_to, Witnessed) if synced_to else None
         synced.append(testimony.seq if testimony else 0)
 
     def answer(request: Request) -> Any:

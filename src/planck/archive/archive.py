@@ -8,6 +8,7 @@ from pathlib import Path
 
 from planck.archive.listing import Listing, SessionInfo, read_info
 from planck.archive.reading import ArchiveReader
+from planck.records import codec
 from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import (
     Forked,
@@ -25,7 +26,7 @@ from planck.session.journal import SessionJournal
 from planck.session.outputs import name_outputs
 from planck.store.names import id_in, is_valid_name
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.store import IMPORTED, SessionError, StoreError
+from planck.store.store import IMPORTED, LOST, SessionError, StoreError
 from planck.store.threads import run_blocking
 from planck.toolkit.clock import RandomIds
 
@@ -94,6 +95,8 @@ class Archive(ArchiveReader):
             origin = source.meta.get("id", "")
             begun = transfer.begin_fork(source, at, self._library.list_detached(origin))
             meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
+            if LOST in meta:
+                meta[LOST] = codec.encode_str([gap for gap in source.gaps if gap.after < at])
             narrowed = await run_blocking(_narrow_mode, source, at, ceiling)
             begun = begun._replace(origin=Origin(origin, ceiling.value if ceiling else ""))
             store = await self._library.copy(id, name, _IDS, meta, begun)

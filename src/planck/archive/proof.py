@@ -3,7 +3,7 @@
 import base64
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -101,13 +101,14 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
     return Proof(id=facts.id, name=facts.name, events=facts.events, hash=facts.hash, by=tuple(by))
 
 
-def verify_log(store: SqliteReader) -> Proof:
-    """Reads a whole log and everything in it; raises what does not match its chain of hashes."""
+def verify_log(store: SqliteReader, detached: Iterable[bytes] = ()) -> Proof:
+    """Reads a whole log and everything in it; raises what does not match its chain of hashes, or is missing.
+
+    `detached`: blobs that are not in the file.
+    """
     events = sum(1 for _ in store.raw())
-    for blob in store.blobs():
-        store.blob(blob)
-    if store.damage:
-        raise StoreError(store.damage.kind, store.damage.message, store.damage.details)
+    if loss := transfer.find_loss(store, detached):
+        raise StoreError(loss.kind, loss.message, loss.details)
     info = read_info(store.path)
     return Proof(id=info.id, name=info.name, events=events, hash=store.head_hash.hex(), by=("chain",))
 

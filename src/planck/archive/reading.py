@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
 from planck.archive.listing import Listing, SessionInfo, Summary, describe_holder, read_info
 from planck.records.events import Event
-from planck.records.outcome import PlanckError
+from planck.records.outcome import Err, PlanckError
 from planck.records.redact import Redactor
 from planck.session.outputs import find_output
 from planck.store.sqlite.library import FileLibrary, use_log
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from planck.archive.transcript import Transcript
     from planck.session.costs import CostReport
     from planck.session.result import RunResult
-    from planck.session.undo import FileDiff, Selection
+    from planck.session.undo import FileDiff, Files, Selection
     from planck.store.library import LocalLibrary
 
 
@@ -128,6 +128,13 @@ class ArchiveReader:
 
             yield from export(store, self._library.list_detached(store.meta.get("id", "")))
 
+    def find_loss(self, id_or_name: str) -> Err | None:
+        """Says what is missing in a log, and so in an export of it."""
+        with self._reading(id_or_name) as store:
+            from planck.archive.transfer import find_loss
+
+            return find_loss(store, self._library.list_detached(store.meta.get("id", "")))
+
     def blob(self, id_or_name: str, name: str) -> bytes:
         """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
         with self._reading(id_or_name) as store:
@@ -178,14 +185,20 @@ class ArchiveReader:
         from planck.archive.proof import verify_log
 
         with self._reading(id_or_name) as store:
-            return verify_log(store)
+            return verify_log(store, self._library.list_detached(store.meta.get("id", "")))
 
-    def changes(self, id: str, selection: "Selection", redactor: Redactor) -> "tuple[FileDiff, ...]":
-        """What was done to files; also in a session that somebody has open."""
+    def changes(
+        self, id: str, selection: "Selection", redactor: Redactor, root: "Files | None" = None
+    ) -> "tuple[FileDiff, ...]":
+        """What was done to files; also in a session that somebody has open.
+
+        `root`: where its files may be, if it is a session of that workspace.
+        """
         from planck.session.undo import list_changes
 
         with self._reading(id) as store:
-            return list_changes(store, selection, redactor)
+            here = root if root and store.meta.get("workspace") == str(root.path) else None
+            return list_changes(store, selection, redactor, here)
 
     def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
         """Yields events that say the text, in any case: newest session first, newest event first."""

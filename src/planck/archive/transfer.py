@@ -9,12 +9,13 @@ from heapq import merge
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from planck.records import codec
-from planck.records.events import DELTAS, Event, Frame, frame
-from planck.records.outcome import ErrorKind
+from planck.records.events import DELTAS, Event, Frame, ToolEnd, ToolsChanged, TurnStart, frame
+from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, find_digest, link, name_blob
 from planck.store.library import Contents
 from planck.store.sqlite.reader import SqliteReader
@@ -27,6 +28,9 @@ _NAMES = re.compile(rb'"([0-9a-f]{32})[0-9a-f]{0,32}"')
 """What may be a blob's name, in events of any version."""
 
 _TRAILER_LIMIT = 1 << 20
+
+_NAMED = 5
+"""Missing blobs that a message names."""
 
 _LINE_LIMIT = 64 << 20
 """Bytes; the largest event is a file's before-image of a few MiB in base64."""
@@ -81,6 +85,66 @@ def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[byte
             yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+
+
+def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None:
+    """Says what a log has lost, of its events and of the blobs that they name; None: it is whole."""
+    if store.damage:
+        return store.damage
+    if store.gaps:
+        gaps = [
+            f"after event {gap.after} ({gap.events} event{'s' * (gap.events != 1)} lost)"
+            for gap in store.gaps
+        ]
+        return Err(
+            ErrorKind.CORRUPT_LOG_LINE,
+            f"Nothing is known of what happened {', '.join(gaps)}, until the session was opened again. "
+            "The other events are intact.",
+            {"gaps": [{"after": gap.after, "lost": gap.events} for gap in store.gaps]},
+        )
+    missing = _list_missing_blobs(store, {name_blob(find_digest(blob)) for blob in detached})
+    if not missing:
+        return None
+    count = "1 blob is" if len(missing) == 1 else f"{len(missing)} blobs are"
+    return Err(
+        ErrorKind.RESOURCE_MISSING,
+        f"{count} missing or damaged: {', '.join(missing[:_NAMED])}{', …' * (len(missing) > _NAMED)}. "
+        "Restore the file from a backup.",
+        {"blobs": missing},
+    )
+
+
+class _Names(msgspec.Struct):
+    """The fields by which events name blobs."""
+
+    system: Any = ""
+    tools: Any = ""
+    whole: Any = ""
+
+
+_NAMING = frozenset((TurnStart.type, ToolsChanged.type, ToolEnd.type))
+
+
+def _list_missing_blobs(store: SqliteReader, elsewhere: set[str]) -> list[str]:
+    seen: dict[str, bool] = {}
+    for event in islice(store.read(), store.head):
+        if event.type not in _NAMING:
+            continue
+        named = codec.decode_as(bytes(event.data), _Names)
+        for name in (named.system, named.tools, named.whole):
+            if isinstance(name, str) and name and name not in seen:
+                seen[name] = name in elsewhere or _has_blob(store, name)
+    for name in store.blobs():
+        seen.setdefault(name, _has_blob(store, name))
+    return [name for name, found in seen.items() if not found]
+
+
+def _has_blob(store: SqliteReader, name: str) -> bool:
+    try:
+        store.blob(name)
+    except StoreError:
+        return False
+    return True
 
 
 def _sort_blobs(store: SqliteReader, detached: Iterable[bytes]) -> Iterator[tuple[str, bytes | None]]:

@@ -235,6 +235,21 @@ class OpenSession:
         elif before and before.person is not None and before.person != self._wired.person:
             await self._tell_mode("")
 
+    async def report_interrupted_undo(self) -> None:
+        """Names the files that a killed undo did not restore, and tells agents of those that it did."""
+        from planck.session import undo
+
+        left = undo.clean_up(self._log.store, self._find_undo_root(confined=False), self._wired.redactor())
+        if left.pending:
+            names = ", ".join(map(repr, left.pending))
+            message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."
+            fact = ErrorEvent(
+                kind=ErrorKind.INTERRUPTED, message=message, details={"paths": list(left.pending)}
+            )
+            await self._log.journal.record(None, 0, fact)
+        if left.untold:
+            await self._team.mail.announce(undo.describe_restored(left.untold), self._team.members)
+
     async def _tell_mode(self, why: str) -> None:
         team = self._team
         for member in team.members:
@@ -546,7 +561,9 @@ class OpenSession:
         from planck.session import undo
 
         selection = selection or undo.Selection()
-        return undo.list_changes(self._log.store, selection, self._wired.redactor())
+        return undo.list_changes(
+            self._log.store, selection, self._wired.redactor(), self._find_undo_root(confined=False)
+        )
 
     async def rename(self, name: str) -> None:
         """Give the session another name, which finds it once it is closed; its id stays."""

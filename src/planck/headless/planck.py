@@ -343,17 +343,19 @@ class Planck:
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             before = await resume_session(log, resumed, wired.team)
         self._observe(log, wired)
-        added = before.added if before else ()
+        added = before.options.added if before.options else ()
         left_out = tuple(folder for folder in added if folder not in self.project.added)
         opened = self._track(OpenSession(log, wired, self._providers, self._clock, left_out))
-        await opened.tell_what_changed(before)
+        if before.undone:
+            await opened.report_interrupted_undo()
+        await opened.tell_what_changed(before.options)
         if options.model:
             await opened.change_model(options.model)
         return opened
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
-        return self.archive.changes(id_or_name, selection, self.redactor())
+        return self.archive.changes(id_or_name, selection, self.redactor(), self.project.root)
 
     def redactor(self) -> "Redactor":
         """Takes every known key out of text, as of now."""

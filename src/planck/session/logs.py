@@ -10,9 +10,9 @@ from planck.config.keys.credentials import Keyring
 from planck.records.events import (
     AgentStarted,
     Delivery,
+    ErrorEvent,
     ModelChanged,
     Renamed,
-    View,
     view,
 )
 from planck.records.outcome import ErrorKind
@@ -23,6 +23,7 @@ from planck.session.journal import SessionJournal
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
 from planck.store.threads import run_blocking
+from planck.toolkit.journal import Entry
 
 if TYPE_CHECKING:
     from planck.session.undo import Selection, UndoPlan
@@ -45,6 +46,12 @@ class SessionLog:
     def imported(self) -> bool:
         """Whether its events are the words of whoever made an export."""
         return "imported" in self.store.meta
+
+    def describe_damage(self) -> list[ErrorEvent]:
+        """What opening it found wrong: recorded by whoever goes on with it, before anything else."""
+        if damage := self.store.damage:
+            return [ErrorEvent(kind=damage.kind, message=damage.message, details=damage.details)]
+        return []
 
     def models(self) -> Iterator[ModelSpec]:
         """Every model that an agent of it has had."""
@@ -80,14 +87,15 @@ class SessionLog:
         from planck.records.board import fold_events  # few sessions are held
         from planck.records.history import make_news
 
+        entries: list[Entry] = []
         for row in fold_events(self.store.read()).agents:
             if row.status == "ended":
                 continue
             news = make_news(ids.new(), row.id, text, user_knows=True)
-            facts: list[View] = [news]
+            entries.append(Entry(row.id, 0, news))
             if not row.opened_by:  # a turn that was cut has open calls: the resume ends them, then shows it
-                facts.append(Delivery(ids=(news.id,), state="delivered"))
-            await self.journal.record(row.id, 0, *facts)
+                entries.append(Entry(row.id, 0, Delivery(ids=(news.id,), state="delivered")))
+        await self.journal.record_all(entries)  # one commit: all of them are told, or none
 
     @asynccontextmanager
     async def close_on_failure(self) -> AsyncGenerator[None, None]:
@@ -144,8 +152,15 @@ class SessionLogs:
     @asynccontextmanager
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
+        from planck.session import undo  # what holds a session is an undo
+
         log = await self.open(id_or_name)
         try:
+            if damage := log.describe_damage():
+                await log.journal.record(None, 0, *damage)
+            left = undo.clean_up(log.store, undo.open_places(log.store, root), self._keys.redactor())
+            if left.untold:
+                await log.tell(undo.describe_restored(left.untold), self._ids)
             yield HeldSession(log, root, self._ids, self._keys)
         finally:
             await log.aclose()

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+import msgspec
 from msgspec.structs import replace
 
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
     Compacted,
-    ErrorEvent,
     Event,
     FileChanged,
     ModeChanged,
@@ -34,11 +34,17 @@ if TYPE_CHECKING:
     from planck.records.ledger import Ledger
 
 
-async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> SessionOptions | None:
-    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
+class Before(msgspec.Struct, frozen=True):
+    """What a log says of the time before a resume."""
 
-    Returns the options of the last run; None for an old log.
-    """
+    options: SessionOptions | None
+    """Of the last run; None for an old log."""
+    undone: bool
+    """Whether files were undone since the resume before: that may have been interrupted."""
+
+
+async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Before:
+    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
     facts, before, ledger = _read_facts(store)
     living = [
@@ -50,12 +56,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     if not any(spec.role == "orchestrator" for spec, _ in living):
         _refuse_headless(log)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
-    damage = (
-        [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
-        if store.damage
-        else []
-    )
-    await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
+    await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living))
@@ -114,9 +115,10 @@ def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
 _BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 
 
-def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None, "Ledger"]:
-    """Returns what each agent needs to go on, the options of the last run, and what was spent."""
+def _read_facts(store: Store) -> tuple[dict[str, list[View]], Before, "Ledger"]:
+    """Returns what each agent needs to go on, what came before, and what was spent."""
     options: SessionOptions | None = None
+    undone = False
     from planck.records.ledger import Ledger  # a new session has spent nothing
 
     ledger = Ledger()
@@ -128,6 +130,7 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
             ledger.add(event)
         if agent_id is None:
             options = _follow_options(options, event)
+            undone = type == FileChanged.type or (undone and type != SessionResumed.type)
             continue
         if type == FileChanged.type:  # whole files, which only an undo needs
             continue
@@ -140,7 +143,7 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
-    return facts, options, ledger
+    return facts, Before(options, undone), ledger
 
 
 def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:

@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -11,6 +12,7 @@ from planck.records.diffs import diff_bytes
 from planck.records.events import (
     USER,
     AgentStarted,
+    Envelope,
     Event,
     FileChanged,
     RequestKey,
@@ -18,6 +20,7 @@ from planck.records.events import (
     TurnStart,
     view,
 )
+from planck.records.history import is_news
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.redact import Redactor
@@ -26,6 +29,9 @@ from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log
 from planck.toolkit.journal import Journal
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
+
+Files: TypeAlias = Root
+"""The folder with the files of a session, for those who only hand it on."""
 
 _MAX_FILE = 64 << 20
 _NAMED = 20
@@ -107,7 +113,7 @@ def open_places(log: Log, root: Root) -> Root:
 
 def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> UndoPlan:
     """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not."""
-    story = _Story(log.read(), redactor)
+    story = _Story(log.read(), redactor, root)
     chosen = story.select(selection)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     imported = IMPORTED in log.meta
@@ -117,15 +123,40 @@ def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Undo
     return UndoPlan(steps, tuple(story.list_commands(selection, chosen)))
 
 
-def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
-    """Says what was done to files, in order, also what was undone since; fields of a selection narrow it."""
-    story = _Story(log.read(), redactor)
+class Interrupted(msgspec.Struct, frozen=True):
+    """What an undo left when its process was killed."""
+
+    pending: tuple[str, ...]
+    """Files that it was about to restore and did not."""
+    untold: tuple[str, ...]
+    """Files that it restored, and of which no agent was told."""
+
+
+def clean_up(log: Log, root: Root, redactor: Redactor) -> Interrupted:
+    """Removes the temporary files of interrupted undos, and says what they left."""
+    story = _Story(log.read(), redactor, root)
+    for fact in story.unconfirmed:
+        with suppress(WorkspaceError), root.writing(fact.path, create=False) as slot:
+            slot.sweep(_name_temporary(fact.call_id))
+    pending = tuple(fact.path for fact in reversed(story.pending))
+    return Interrupted(pending, tuple(dict.fromkeys(story.untold)))
+
+
+def list_changes(
+    log: Log, selection: Selection, redactor: Redactor, root: Root | None = None
+) -> tuple[FileDiff, ...]:
+    """Says what was done to files, in order, also what was undone since; fields of a selection narrow it.
+
+    Without `root` an undo that was interrupted counts as done: only the files can tell.
+    """
+    story = _Story(log.read(), redactor, root)
     if selection.agent and selection.agent not in story.names.values():
         raise story.refuse_agent(selection.agent)
     return tuple(
         _describe_change(change, story, redactor)
         for change in story.changes
-        if selection.call in ("", change.fact.call_id)
+        if story.has_happened(change)
+        and selection.call in ("", change.fact.call_id)
         and selection.agent in ("", change.agent)
         and selection.turn in (0, change.turn)
     )
@@ -134,31 +165,40 @@ def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[Fi
 async def apply(plan: UndoPlan, root: Root, ids: Ids, journal: Journal) -> str:
     """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
-    request = plan.request or msgspec.UNSET
     wanted = [step for step in plan.steps if not step.conflict and step.now != step.then]
+    facts: list[FileChanged] = []
     for step in wanted:  # all of it or nothing: what is refused halfway was half done
         with root.writing(step.path) as slot:
-            _read_unchanged(slot, step)
-    for step in wanted:
-        with root.writing(step.path) as slot:
             found = _read_unchanged(slot, step)
-            undone = FileChanged(
+        facts.append(
+            FileChanged(
                 call_id=call_id,
                 path=step.path,
                 before=step.now,
                 mode=found[1] if found else None,
                 after_sha256=_digest(step.then) if step.then is not None else "",
                 undoes=step.calls,
-                request=request,
+                request=plan.request if plan.request and not facts else msgspec.UNSET,
             )
-            request = msgspec.UNSET
-            # The before-image is durable before the file changes: whatever happens now can be undone.
-            await journal.record(None, 0, undone, barrier=True)
+        )
+    # The before-images are durable before a file changes: whatever happens now can be undone. They are the
+    # intent, all of it in one commit; how much of it was done, the files tell.
+    if facts:
+        await journal.record(None, 0, *facts, barrier=True)
+    for step in wanted:
+        with root.writing(step.path) as slot:
+            found = _read_unchanged(slot, step)
             if step.then is None:
                 slot.remove()
             else:
-                slot.replace(step.then, found[1] if found else step.mode)
+                mode = found[1] if found else step.mode
+                slot.replace(step.then, mode, mark=_name_temporary(call_id))
     return call_id
+
+
+def _name_temporary(call_id: str) -> str:
+    """Names what only this undo can have made: the id in the log is random, and the log has one writer."""
+    return _digest(call_id.encode())[:16]
 
 
 def _read_unchanged(slot: Slot, step: Step) -> tuple[bytes, int] | None:
@@ -173,6 +213,11 @@ def _read_unchanged(slot: Slot, step: Step) -> tuple[bytes, int] | None:
 def describe_undone(plan: UndoPlan) -> str:
     """Says to agents what an undo changed under them; empty: nothing."""
     done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
+    return describe_restored(done)
+
+
+def describe_restored(done: Sequence[str]) -> str:
+    """The same, by the paths of the files."""
     if not done:
         return ""
     more = f" and {len(done) - _NAMED} more" if len(done) > _NAMED else ""
@@ -185,13 +230,18 @@ def describe_undone(plan: UndoPlan) -> str:
 class _Story:
     """The log, read for what was changed, by whom, and what was undone since."""
 
-    def __init__(self, events: Iterable[Event], redactor: Redactor) -> None:
+    def __init__(self, events: Iterable[Event], redactor: Redactor, root: Root | None) -> None:
         self.names: dict[str, str] = {}
         self.changes: list[Change] = []
+        self.pending: list[FileChanged] = []
+        """Changes of undos that were recorded and could still be made, newest first."""
+        self._missed: set[tuple[str, str]] = set()
+        """Those that did not happen."""
         self._calls: dict[str, tuple[str, int, ToolStart]] = {}
         self._undone: set[tuple[str, str]] = set()
         self._undos: dict[tuple[str, str], tuple[str, ...]] = {}
         facts: list[tuple[FileChanged, str, int]] = []
+        told = 0
         orchestrator, turn = "", 0
         for event in events:
             match view(event):
@@ -205,15 +255,29 @@ class _Story:
                 case FileChanged() as fact:
                     fact = _restore_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
-                    for call in fact.undoes:
-                        self._mark(call, fact.path, undone=True)
-                    self._undos[fact.call_id, fact.path] = fact.undoes
+                case Envelope() as message if is_news(message):
+                    told = len(facts)
                 case _:
                     pass
-        after: dict[str, FileChanged] = {}
+        later: dict[str, FileChanged] = {}
+        written = {(fact.call_id, fact.path): fact for fact, _, _ in facts}
         for fact, agent, turn in reversed(facts):
-            self.changes.insert(0, self._change(fact, agent, turn, after.get(fact.path)))
-            after[fact.path] = fact
+            following = later.get(fact.path)
+            if fact.undoes and not _has_happened(fact, following, written, root):
+                self._missed.add((fact.call_id, fact.path))
+                self.pending += [] if following else [fact]
+            self.changes.append(self._change(fact, agent, turn, following))
+            later[fact.path] = fact
+        self.changes.reverse()
+        for fact, _, _ in facts:
+            if (fact.call_id, fact.path) not in self._missed:
+                for call in fact.undoes:
+                    self._mark(call, fact.path, undone=True)
+                self._undos[fact.call_id, fact.path] = fact.undoes
+        self.unconfirmed = [fact for fact, _, _ in facts[told:] if fact.undoes]
+        self.untold = tuple(
+            fact.path for fact in self.unconfirmed if (fact.call_id, fact.path) not in self._missed
+        )
 
     def select(self, selection: Selection) -> list[Change]:
         """Returns the changes asked for that are not undone yet, in order."""
@@ -249,6 +313,9 @@ class _Story:
     def is_undone(self, change: Change) -> bool:
         return (change.fact.call_id, change.fact.path) in self._undone
 
+    def has_happened(self, change: Change) -> bool:
+        return (change.fact.call_id, change.fact.path) not in self._missed
+
     def list_commands(self, selection: Selection, chosen: list[Change]) -> Iterator[str]:
         if selection.call:
             return
@@ -280,6 +347,45 @@ class _Story:
             if _digest(content) == fact.after_sha256:
                 return Change(fact, agent, turn, content, True)
         return Change(fact, agent, turn, None, False)
+
+
+def _has_happened(
+    fact: FileChanged,
+    later: FileChanged | None,
+    written: Mapping[tuple[str, str], FileChanged],
+    root: Root | None,
+) -> bool:
+    """Says whether an undo changed its file.
+
+    The log has the intent, because it is recorded first. What the file was next tells the rest: what the next
+    change found, or what is there now.
+    """
+    try:
+        found = (later.before,) if later else _look(root, fact.path)
+    except WorkspaceError:  # nobody can tell; a plan says why
+        return True
+    if found is None or fact.keys or (later and later.keys):
+        return True
+    if found[0] == fact.before:
+        return False
+    # Somebody may have edited it since. Where the undo can still be merged into that, it did not happen.
+    undone = (written.get((call, fact.path)) for call in fact.undoes)
+    then = next((one.before for one in undone if one and _is_result(one.before, fact)), None)
+    if found[0] is None or fact.before is None or then is None or _is_result(found[0], fact):
+        return True
+    return merge(fact.before, found[0], then) in (None, found[0])
+
+
+def _look(root: Root | None, path: str) -> tuple[bytes | None] | None:
+    """Returns what is in a file, in a tuple because None is a file; None where there is nowhere to look."""
+    if root is None:
+        return None
+    found = _peek(root, path)
+    return (found[0] if found else None,)
+
+
+def _is_result(content: bytes | None, fact: FileChanged) -> bool:
+    return (_digest(content) if content is not None else "") == fact.after_sha256
 
 
 def _describe_change(change: Change, story: _Story, redactor: Redactor) -> FileDiff:

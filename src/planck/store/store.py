@@ -1,13 +1,35 @@
 """Where a session's events live. One contract suite runs over every implementation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+import msgspec
+
+from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 IMPORTED = "imported"
 """In a log's metadata, and its forks': its facts are the words of the person who made the export."""
+
+
+LOST = "lost"
+"""In a log's metadata, its exports' and its forks': the gaps in it, as JSON."""
+
+
+class Gap(msgspec.Struct, frozen=True, array_like=True):
+    """Events that a log had once and lost; what follows was written later, under the same numbers."""
+
+    after: int
+    events: int
+
+
+def read_gaps(meta: Mapping[str, str]) -> tuple[Gap, ...]:
+    """Returns where a log lost events; nothing where what it says of that can't be read."""
+    try:
+        return codec.decode_as(meta.get(LOST, "[]").encode(), tuple[Gap, ...])
+    except codec.DecodeError:
+        return ()
 
 
 class StoreError(PlanckError):

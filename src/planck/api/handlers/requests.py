@@ -8,7 +8,6 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from planck.api import shapes
 from planck.api.errors import ApiError
 from planck.api.exchange import Call
 from planck.api.session_cache import SessionCache
@@ -117,9 +116,8 @@ class Requests:
                             return fact
         return None
 
-    def find_undo(self, id: str, request: RequestKey) -> shapes.Undone | None:
-        """Returns what an undo with that key did; reads the log, which few requests do."""
-        call_id, files = "", list[str]()
+    def find_undo(self, id: str, request: RequestKey) -> str:
+        """Returns the call of an undo with that key, or nothing; reads the log, which few requests do."""
         with closing(self._cache.archive.recorded(id)) as events:
             for event in events:
                 if event.type != FileChanged.type or not isinstance(fact := view(event), FileChanged):
@@ -131,7 +129,5 @@ class Requests:
                             ErrorKind.NOT_UNIQUE,
                             f"The key {request.key!r} was already used for a different undo. Use a new key.",
                         )
-                    call_id = fact.call_id
-                if call_id and fact.call_id == call_id:
-                    files.append(fact.path)
-        return shapes.Undone(call_id=call_id, files=tuple(files)) if call_id else None
+                    return fact.call_id
+        return ""

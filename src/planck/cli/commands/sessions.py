@@ -15,7 +15,7 @@ from planck import headless
 from planck.cli.errors import UsageError
 from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
-from planck.cli.streams import complain
+from planck.cli.streams import complain, report_error
 from planck.cli.tell.costs import tabulate_costs
 from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, make_rows, measure_name
 from planck.records import codec
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             detail = archive.detail(options.what)
             _print(detail, _tell(detail, archive.transcript(options.what)), options.json)
         case "export":
-            _export(planck, options)
+            return _export(planck, options)
         case "verify":
             _verify(planck, options)
         case "import":
@@ -209,7 +209,8 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
 
 
-def _export(planck: headless.Planck, options: argparse.Namespace) -> None:
+def _export(planck: headless.Planck, options: argparse.Namespace) -> int:
+    """Writes all that there is; the exit says whether that is all that there was."""
     chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
     if (chosen or options.with_log) and options.format != "html":
         raise UsageError(
@@ -227,6 +228,10 @@ def _export(planck: headless.Planck, options: argparse.Namespace) -> None:
         for line in archive.events(options.what):
             out.write(line)
     out.flush()
+    if loss := archive.find_loss(options.what):
+        report_error(loss.kind, f"The export is incomplete. {loss.message}")
+        return headless.Exit.FAILURE
+    return headless.Exit.DONE
 
 
 def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:

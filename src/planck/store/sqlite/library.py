@@ -225,6 +225,8 @@ class FileLibrary:
         store = SqliteStore.open(path, durability=durability)
         try:
             self._refuse_copy(path, store.meta)
+            if isinstance(store, SqliteStore):
+                store.remember_loss()
         except BaseException:
             store.close()
             raise

@@ -7,8 +7,9 @@ all of its commits. Each thing has its place, written whole, within one sector: 
 import os
 from pathlib import Path
 
-HOLDER, WITNESS, NAME = (0, 384), (384, 128), (512, 128)
-"""Where each begins, and its size. An older file has the holder alone, and its log a `.witness`."""
+HOLDER, WITNESS, NAME, RECORDS = (0, 384), (384, 128), (512, 128), (640, 96)
+"""Where each begins, and its size. An older file has the holder alone, and its log a `.witness`; one that is
+less old has no records, which are a witness with each commit."""
 
 
 def put(fd: int, place: tuple[int, int], data: bytes = b"") -> None:
@@ -18,16 +19,19 @@ def put(fd: int, place: tuple[int, int], data: bytes = b"") -> None:
 
 def label(fd: int, holder: bytes, name: str) -> None:
     """Says who has it, and of a file that is new or older all the rest."""
-    whole = os.fstat(fd).st_size >= sum(NAME)
-    rest = b"" if whole else b"".ljust(WITNESS[1]) + os.fsencode(name).ljust(NAME[1])
+    size = os.fstat(fd).st_size
+    rest = b"" if size >= sum(NAME) else b"".ljust(WITNESS[1]) + os.fsencode(name).ljust(NAME[1])
     os.pwrite(fd, holder.ljust(HOLDER[1]) + rest, 0)
+    if size < sum(RECORDS):
+        os.pwrite(fd, bytes(RECORDS[1]), RECORDS[0])
 
 
-def get(path: Path | str, place: tuple[int, int]) -> bytes:
-    """Returns what is there, or nothing; `OSError` where there is no file, or a link."""
+def get(path: Path | str, place: tuple[int, int], *, plain: bool = True) -> bytes:
+    """Returns what is there, or nothing; `OSError` where there is no file, or a link. `plain`: it is text."""
     start, size = place
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        return os.pread(fd, size, start).strip(b" \0")
+        found = os.pread(fd, size, start)
+        return found.strip(b" \0") if plain else found
     finally:
         os.close(fd)

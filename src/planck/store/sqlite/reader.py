@@ -17,7 +17,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, BrokenChain, Row, link, parse_blob_name, verified
 from planck.store.sqlite.database import Disk, as_store_error, check_exists, connect, load_meta
 from planck.store.sqlite.witness import Witnessed, read_witness
-from planck.store.store import StoreError, find_last, report_damage
+from planck.store.store import LOST, StoreError, find_last, read_gaps, report_damage
 
 PAGE = 512
 """Events read at a time: no statement stays open across an await, nor the whole log in memory."""
@@ -41,6 +41,7 @@ class SqliteReader:
         self.meta = load_meta(connection) if fresh is None else dict(fresh)
         self._epoch_number = self.meta.pop("epoch", "")
         self.damage: Err | None = None
+        self.gaps = read_gaps(self.meta) if LOST in self.meta else ()
         if fresh is not None:
             self.head, self.head_hash = 0, GENESIS
             return
@@ -132,20 +133,22 @@ class SqliteReader:
         return bool(self._query("PRAGMA user_version")[0][0] >= 2)
 
     def _notice_lost_tail(self, seen: Witnessed | None) -> None:
-        if seen is None or self.damage:
+        if self.damage:
             return
-        if seen.seq > self.head:
-            lost = seen.seq - self.head
+        lost = seen.seq - self.head if seen else 0
+        if lost <= 0 and self.gaps and self.gaps[-1].after == self.head:  # nobody wrote since, nor was told
+            lost = self.gaps[-1].events
+        if lost > 0:
             tail = "event was" if lost == 1 else f"{lost} events were"
             now = f"now ends with event {self.head}" if self.head else "is now empty"
             self.damage = Err(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"{self.path.name!r} ended with event {seen.seq} and {now}. "
+                f"{self.path.name!r} ended with event {self.head + lost} and {now}. "
                 f"The last {tail} lost in a power failure, or the file was changed. The remaining events are "
                 "intact, so you can continue.",
                 {"sound": self.head, "lost": lost},
             )
-        elif seen.seq and self.hash_at(seen.seq).hex() != seen.hash:
+        elif seen and seen.seq and self.hash_at(seen.seq).hex() != seen.hash:
             self._note_damage(seen.seq, "it differs from the event that was written")
 
     def _read_tail(self) -> tuple[int, bytes]:

@@ -35,7 +35,7 @@ from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.migrations import MIGRATIONS, migrate, read_version
 from planck.store.sqlite.reader import PAGE, SqliteReader
 from planck.store.sqlite.template import FIRST_EPOCH, begin_log, make_image, put_file
-from planck.store.store import CommitListener, Store, StoreError
+from planck.store.store import LOST, CommitListener, Gap, Store, StoreError
 from planck.store.threads import finish_blocking, run_blocking
 
 log = logging.getLogger(__name__)
@@ -180,6 +180,7 @@ class SqliteStore(SqliteReader):
             except sqlite3.Error as e:
                 raise write_failure(self.path, e) from e
             self.head, self.head_hash = seq, previous
+            self._barrier.testify(seq, previous)
 
     def take_rows(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes]) -> None:
         """Takes what another log committed as it is, blobs by their digests: the caller checked the chain."""
@@ -190,6 +191,7 @@ class SqliteStore(SqliteReader):
             raise write_failure(self.path, e) from e
         if rows:
             self.head, self.head_hash = rows[-1][0], rows[-1][2]
+            self._barrier.testify(self.head, self.head_hash)
 
     def adopt_blobs(self, blobs: Iterable[bytes]) -> None:
         """Takes another log's, for the events that are adopted next."""
@@ -208,6 +210,14 @@ class SqliteStore(SqliteReader):
         except sqlite3.Error as e:
             raise write_failure(self.path, e) from e
         self.meta.update(changes)
+
+    def remember_loss(self) -> None:
+        """Keeps in the log what the witness says of a lost tail, before the next commit is its witness."""
+        lost = self.damage.details.get("lost") if self.damage else None
+        if lost and (not self.gaps or self.gaps[-1].after != self.head):
+            self.gaps = (*self.gaps, Gap(self.head, lost))
+            self.change_meta({LOST: codec.encode_str(self.gaps)})
+            self._barrier.confirm(self.head, self.head_hash)
 
     def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
@@ -297,6 +307,7 @@ class SqliteStore(SqliteReader):
                 size += len(data)
         self._epoch.add_events(rows, self._held)
         self.head, self.head_hash = seq, previous
+        self._barrier.testify(seq, previous)
         if self._held:
             size += sum(map(len, self._held.values()))
             self._kept.update(self._held)

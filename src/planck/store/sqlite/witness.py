@@ -1,5 +1,6 @@
 """How far a log had come, kept outside the file: a chain alone can't show that its end was cut off."""
 
+import struct
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,9 @@ from planck.records import codec
 from planck.store.sqlite import lock_file
 from planck.store.sqlite.database import companion
 
+RECORD = struct.Struct("<Q32sQ")
+"""The number of an event, its hash, and the number again: half of one, left by a kill, does not count."""
+
 
 class Witnessed(msgspec.Struct, frozen=True):
     seq: int
@@ -15,7 +19,7 @@ class Witnessed(msgspec.Struct, frozen=True):
 
 
 def write_witness(fd: int, seq: int, digest: bytes) -> None:
-    """Into the file beside the log, which the writer has locked."""
+    """Says how far a log is synced: all that earlier versions know, and less than the records say."""
     repeat_witness(fd, Witnessed(seq, digest.hex()))
 
 
@@ -24,10 +28,21 @@ def repeat_witness(fd: int, seen: Witnessed) -> None:
 
 
 def read_witness(log: Path) -> Witnessed | None:
-    """Returns None where there is none, or nothing that can be read."""
+    """Returns the newest; None where there is none, or nothing that can be read."""
+    seen = _read_records(log)
     for suffix, place in (("lock", lock_file.WITNESS), ("witness", (0, 4096))):  # the second: an older log's
         try:
-            return codec.decode_as(lock_file.get(companion(log, suffix), place), Witnessed)
+            seen.append(codec.decode_as(lock_file.get(companion(log, suffix), place), Witnessed))
+            break
         except (OSError, codec.DecodeError):
             pass
-    return None
+    return max(seen, key=lambda one: one.seq, default=None)
+
+
+def _read_records(log: Path) -> list[Witnessed]:
+    try:
+        data = lock_file.get(companion(log, "lock"), lock_file.RECORDS, plain=False)
+    except OSError:
+        return []
+    records = RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size])
+    return [Witnessed(seq, digest.hex()) for seq, digest, again in records if seq and seq == again]

@@ -475,12 +475,13 @@ class Slot:
         finally:
             os.close(fd)
 
-    def replace(self, content: bytes, mode: int | None) -> None:
+    def replace(self, content: bytes, mode: int | None, *, mark: str = "") -> None:
         """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content.
 
-        What another program put there since `read` is not overwritten: `edit_conflict`.
+        What another program put there since `read` is not overwritten: `edit_conflict`. `mark` names the
+        temporary file, so that `sweep` finds it if this process is killed.
         """
-        temporary = self._stage(content, mode)
+        temporary = self._stage(content, mode, mark)
         try:
             with _REPLACING:
                 if self._found is None:
@@ -493,6 +494,10 @@ class Slot:
             raise self._write_error(problem) from None
         finally:
             _remove(temporary, self._folder)
+
+    def sweep(self, mark: str) -> None:
+        """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
+        _remove(f"{_TEMPORARY}{mark}", self._folder)
 
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
@@ -537,9 +542,9 @@ class Slot:
             f"{self.path!r} was changed by another program in the meantime; read it again",
         )
 
-    def _stage(self, content: bytes, mode: int | None) -> str:
-        for number in _COUNTER:
-            name = f".planck-tmp-{os.getpid()}-{number}"
+    def _stage(self, content: bytes, mode: int | None, mark: str = "") -> str:
+        marked = [f"{_TEMPORARY}{mark}"] if mark else []
+        for name in itertools.chain(marked, (f"{_TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
             try:
                 fd = os.open(
                     name,
@@ -627,6 +632,7 @@ def _fold(name: str) -> str:
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
+_TEMPORARY = ".planck-tmp-"
 _COUNTER = itertools.count(1)
 _REPLACING = threading.Lock()
 """Held from the last look to the change: to this process, with all its sessions, both are one step."""

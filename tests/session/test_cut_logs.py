@@ -1,0 +1,134 @@
+"""A log whose end is gone: a chain of hashes can't show that, and every command says it all the same."""
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import Planck
+from planck.cli.main import main
+from planck.headless import Selection, UndoError
+from planck.records.outcome import PlanckError
+from planck.testing import ScriptedProvider
+
+WRITES = [[("write", {"path": f"{number}.txt", "content": "x"})] for number in range(7)]
+
+
+def app(folder: Path, home: Path) -> Planck:
+    double = ScriptedProvider([*WRITES, *["done"] * 9])
+    return Planck(home, folder / "work", environ={}, providers={"double": double})
+
+
+async def kill(folder: Path) -> tuple[Path, int, str]:
+    """Returns a home as a killed process leaves it, how many events the log had, and the session's id."""
+    (folder / "work").mkdir()
+    async with app(folder, folder / "home") as planck:
+        session = await planck.start(model="double/m", name="s", mode="full")
+        await session.run("go")
+        subprocess.run(["cp", "-a", folder / "home", folder / "killed"], check=True)
+        head = session.head
+        await session.aclose()
+    for shared in (folder / "killed").rglob("*-shm"):
+        shared.unlink()
+    return folder / "killed", head, session.id
+
+
+async def check_cuts(folder: Path, count: int) -> None:
+    killed, head, id = await kill(folder)
+    (wal,) = killed.rglob("*-wal")
+    size = wal.stat().st_size
+    sizes = sorted({size * part // count for part in range(count)} | {size})
+    lost = [await check_cut(folder, killed, head, id, size) for size in sizes]
+    assert lost[-1] == 0, "nothing is lost by a kill alone, and nothing is said"
+    assert len(set(lost)) > 4, "the places differ"
+
+
+async def check_cut(folder: Path, killed: Path, head: int, id: str, size: int) -> int:
+    home = folder / "cut"
+    subprocess.run(["rm", "-rf", home], check=True)
+    subprocess.run(["cp", "-a", killed, home], check=True)
+    (wal,) = home.rglob("*-wal")
+    with wal.open("r+b") as file:
+        file.truncate(size)
+    async with app(folder, home) as planck:
+        archive = planck.archive
+        left = archive.info(id).head
+        if left == head:
+            assert archive.verify_session(id).events == head
+            assert archive.find_loss(id) is None
+            return 0
+        details = {"sound": left, "lost": head - left}
+        assert loss_of(planck, id) == details, f"WAL cut at {size}"
+        if left < 3:  # nobody could go on: no agent had started
+            return head - left
+        assert archive.info(id).problem
+        if left % 2:  # who opens it first, and whether that is a resume
+            async with planck.hold(id) as held:
+                with suppress(UndoError):
+                    await held.undo(held.undo_plan(Selection()))
+        else:
+            session = await planck.resume(id)
+            await session.run("go on")
+            await session.aclose()
+        errors = [event for event in archive.recorded(id) if event.type == "error"]
+        assert [json.loads(bytes(event.data))["details"] for event in errors] == [details]
+        gaps = {"gaps": [{"after": left, "lost": head - left}]}
+        assert loss_of(planck, id) == gaps, f"WAL cut at {size}: told once, and then forgotten"
+        forked = await archive.fork(id, name="whole", at=left)
+        assert archive.verify_session(forked.id).events > left
+        assert loss_of(planck, (await archive.fork(id, name="gap")).id) == gaps
+    return head - left
+
+
+def loss_of(planck: Planck, id: str) -> dict[str, Any]:
+    loss = planck.archive.find_loss(id)
+    with pytest.raises(PlanckError) as refused:
+        planck.archive.verify_session(id)
+    assert loss is not None
+    assert loss == refused.value.err
+    return dict(loss.details)
+
+
+async def test_a_wal_that_was_cut_is_told_by_every_reader(tmp_path: Path) -> None:
+    await check_cuts(tmp_path, 8)
+
+
+@pytest.mark.soak
+async def test_a_wal_that_was_cut_at_a_hundred_places_is_told_by_every_reader(tmp_path: Path) -> None:
+    await check_cuts(tmp_path, 100)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM blobs", "UPDATE blobs SET bytes = x'00'"])
+def test_an_export_without_its_blobs_says_so_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], damage: str
+) -> None:
+    async def work() -> str:
+        (tmp_path / "work").mkdir()
+        async with app(tmp_path, tmp_path / "home") as planck:
+            session = await planck.start(model="double/m", name="s", mode="full")
+            await session.run("go")
+            await session.aclose()
+        return session.id
+
+    id = asyncio.run(work())
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
+    for what in ("export", "verify"):
+        assert main(["sessions", what, id]) == 0
+    capfd.readouterr()
+    (file,) = (tmp_path / "home").rglob("*.db")
+    database = sqlite3.connect(file)
+    with database:
+        database.execute(damage)
+    database.close()
+    for what in ("export", "verify"):
+        assert main(["sessions", what, id]) != 0
+        shown = capfd.readouterr()
+        assert "[resource_missing]" in shown.err
+        assert "verified" not in shown.out
+        assert shown.out.count("\n") > 10 or what == "verify"
