@@ -174,9 +174,8 @@ class HistoryHandlers:
         request = self._requests.read_key(call, call.id)
         async with self._requests.alone(call.id, request), self._cache.using(call.id, call.role) as live:
             if request and (id := await asyncio.to_thread(self._requests.find_undo, call.id, request)):
-                done = live.session.changes(
-                    Selection(call=id)
-                )  # less than was planned, if it was interrupted
+                # Less than was planned, if it was interrupted.
+                done = live.session.changes(Selection(call=id))
                 return shapes.Undone(call_id=id, files=tuple(change.path for change in done))
             owner, plan = self._plans.get(body.plan_id, ("", None))
             if plan is None or owner != call.id:
