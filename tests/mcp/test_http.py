@@ -1,6 +1,7 @@
 """A peer by address: headers, bounds and deadlines hold as they do for a process."""
 
 import asyncio
+import gc
 import gzip
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -11,6 +12,8 @@ from unittest.mock import ANY
 
 import pytest
 
+from planck.http.address import read_network
+from planck.mcp.address import open_address
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
 from planck.peers.server import ServerLaunch, read_server, tool_prefix
@@ -257,6 +260,28 @@ async def test_a_server_is_reached_through_the_proxy_of_the_environment(
         environ = {name: value.format(here) for name, value in environ.items()}
         async with server(url.format(here, here.rpartition(":")[2]), environ=environ) as one:
             await one.until(State.CONNECTED)
+
+
+async def test_connections_through_a_proxy_are_closed_with_the_link() -> None:
+    closed = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")  # and stays open for the next
+        await reader.read()
+        writer.close()
+        closed.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as proxy:
+        network = read_network({"HTTP_PROXY": f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"})
+        gc.disable()  # which would close what nobody has closed
+        try:
+            async with open_address("http://mcp.test/mcp", {}, network=network) as link:
+                assert (await link.client.get("http://mcp.test/mcp")).text == "{}"  # type: ignore[attr-defined]
+            async with asyncio.timeout(WAIT):
+                await closed.wait()
+        finally:
+            gc.enable()
 
 
 async def test_tls_goes_through_a_tunnel_of_the_proxy() -> None:

@@ -24,6 +24,24 @@ def test_an_undo_killed_before_each_call_to_the_file_system_is_finished_by_the_n
         assert run("kills", 1, folder, seed)["killed"] >= 80
 
 
+async def test_a_finished_undo_that_the_user_reverts_by_hand_is_not_interrupted(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "work" / "a.txt"
+    file.parent.mkdir()
+    doubles = {"double": ScriptedProvider([[("write", {"path": "a.txt", "content": "new\n"})], "done"])}
+    async with Planck(tmp_path / "home", file.parent, environ={}, providers=doubles) as planck:
+        session = await planck.start(model="double/m", name="s", mode="full")
+        await session.run("go")
+        await session.undo(session.undo_plan(Selection()))
+        await session.aclose()
+        assert not file.exists()
+        file.write_text("new\n")
+        session = await planck.resume("s")
+        assert [event.type for event in session.recorded() if event.type == "error"] == []
+        await session.aclose()
+
+
 LINES = [f"line {number}\n" for number in range(9)]
 OLD, NEW = "".join(LINES), "".join(LINES).replace("line 4", "LINE FOUR")
 

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from planck.llm.provider import RETRYING, WAITING, Provider, ProviderError, Request
+from planck.llm.provider import RETRYING, WAITING, WITHOUT_TOOLS, Provider, ProviderError, Request
 from planck.records import codec
 from planck.records.events import Compacted, Compacting, Status, UsageDelta
 from planck.records.history import BYTES_PER_TOKEN, History
@@ -302,7 +302,7 @@ def hear_count(item: object, tally: Tally) -> None:
     """Keeps what a stream says of the tokens that it used, for the case that no answer comes of it."""
     if isinstance(item, UsageDelta):
         tally.count(item.usage)
-    elif isinstance(item, Status) and item.state in (RETRYING, WAITING):
+    elif isinstance(item, Status) and item.state in (RETRYING, WAITING, WITHOUT_TOOLS):
         tally.cut()
 
 

@@ -36,6 +36,8 @@ RETRYING = "retrying"
 """The state of a status that ends one attempt at a call: another follows."""
 WAITING = "waiting"
 """The same, where the next one has to wait for a time that the server named."""
+WITHOUT_TOOLS = "without_tools"
+"""The same, where the next one is sent without tools."""
 
 UNREAD_CALL = "unread_call"
 """Set in the details where the server could not make out what its own model wrote as a call."""

@@ -8,7 +8,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from planck.llm.pace import ModelPace
-from planck.llm.provider import RETRYING, UNREAD_CALL, WAITING, Item, Provider, ProviderError, Request
+from planck.llm.provider import (
+    RETRYING,
+    UNREAD_CALL,
+    WAITING,
+    WITHOUT_TOOLS,
+    Item,
+    Provider,
+    ProviderError,
+    Request,
+)
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
@@ -104,7 +113,7 @@ class Retrying:
                 self._unread += 1
                 if self._unread >= _UNREAD:
                     request = replace(request, tools=(), tool_choice="")
-                    yield _status("without_tools", f"retrying without tools: {why}")
+                    yield _status(WITHOUT_TOOLS, f"retrying without tools: {why}")
                     continue
             if pause is not None:
                 attempt, waited = attempt - 1, waited + pause

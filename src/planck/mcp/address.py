@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
 
 import httpx2
 from mcp.client._transport import TransportStreams
@@ -30,7 +31,7 @@ async def open_address(
     """Opens streamable HTTP; a body is bounded like a line. `auth` signs what is sent to it."""
     network = network or Network()
     try:
-        locate(url, network)
+        locate(_spell(url), network)
     except ProviderError as refused:
         raise FinalError(refused.err.kind, refused.err.message) from None
     link = _HttpLink(url, name)
@@ -41,6 +42,14 @@ async def open_address(
     client = httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport, auth=auth)
     async with client as link.client:
         yield link
+
+
+def _spell(url: str) -> str:
+    """Returns an address as it is sent: a host or a path may have an umlaut."""
+    try:
+        return str(httpx2.URL(url))
+    except httpx2.InvalidURL:
+        return url  # which `locate` refuses, with its reason
 
 
 class _HttpLink(Link):
@@ -88,10 +97,18 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         self._network = network
         self._proxied: dict[Origin, httpx2.AsyncHTTPTransport] = {}
 
-    async def aclose(self) -> None:
-        for through in self._proxied.values():
-            await through.aclose()
-        await super().aclose()
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        # A client that is left closes its transport by this, and not by `aclose`.
+        try:
+            for through in self._proxied.values():
+                await through.aclose()
+        finally:
+            await super().__aexit__(exc_type, exc_value, traceback)
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         try:

@@ -138,7 +138,8 @@ def clean_up(log: Log, root: Root, redactor: Redactor) -> Interrupted:
     for fact in story.unconfirmed:
         with suppress(WorkspaceError), root.writing(fact.path, create=False) as slot:
             slot.sweep(_name_temporary(fact.call_id))
-    pending = tuple(fact.path for fact in reversed(story.pending))
+    # An undo that agents were told of was finished: who brought the file back since did so on purpose.
+    pending = tuple(fact.path for fact in reversed(story.pending) if fact in story.unconfirmed)
     return Interrupted(pending, tuple(dict.fromkeys(story.untold)))
 
 

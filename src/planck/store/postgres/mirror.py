@@ -6,6 +6,7 @@ Only the missing tail is pulled. A copy that is not a beginning of the log is pu
 import asyncio
 import glob
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -284,7 +285,9 @@ def _put_aside(file: SqliteStore) -> None:
         number = len([*path.parent.glob(f"{glob.escape(path.name)}.lost*")]) + 1
         for suffix in ("-wal", "-shm", ".witness"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
-        lock_file.put(lock.fd, lock_file.WITNESS)  # of a log that is no longer here
+        # Both are of a log that is no longer here.
+        lock_file.put(lock.fd, lock_file.WITNESS)
+        os.pwrite(lock.fd, bytes(lock_file.RECORDS[1]), lock_file.RECORDS[0])
         path.rename(f"{path}.lost{number}")
     finally:
         lock.release()
