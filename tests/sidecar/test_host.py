@@ -151,8 +151,11 @@ BROKEN = {
     "tools-raise": (HEAD + SAYS + "raise ValueError('half \\udcff')\n", "ValueError: half ?"),
     "tools-none": (HEAD + SAYS + "return None\n", "'NoneType' object is not iterable"),
     "tools-async": (HEAD + SAYS.replace("def", "async def") + "return []\n", "'coroutine' object"),
-    "schema": (HEAD + SAYS + "return [Tool('a', '', {'type': 'nonsense'}, print)]\n", "the schema of 'a'"),
-    "schema-list": (HEAD + SAYS + "return [Tool('a', '', {'type': 'array'}, print)]\n", "not an object"),
+    "schema": (
+        HEAD + SAYS + "return [Tool('a', '', {'type': 'nonsense'}, print)]\n",
+        "the parameters of 'a'",
+    ),
+    "schema-list": (HEAD + SAYS + "return [Tool('a', '', {'type': 'array'}, print)]\n", "not 'object'"),
     "init": (HEAD + "class A(Sidecar):\n    def __init__(self): 1 / 0\n", "ZeroDivisionError"),
     "two": (
         HEAD + "class A(Sidecar): pass\nclass B(Sidecar): pass\n",

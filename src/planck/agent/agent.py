@@ -358,9 +358,11 @@ class Agent:
         """Returns None where nothing is known of the price, or where the server of a priced model counted
         nothing: what it charges is unknown then, and not zero."""
         tariff = self.seat.tariff
-        if tariff is None or (usage == Usage() and tariff.cost_usd(_ANY)):
+        cost = tariff.cost_usd(usage) if tariff else None
+        # An external agent may say what a turn cost, and count no tokens.
+        if tariff and usage == Usage() and not cost and tariff.cost_usd(_ANY):
             return None
-        return tariff.cost_usd(usage)
+        return cost
 
     async def record_result(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
