@@ -68,6 +68,9 @@ class Session:
     def read_now(self) -> tuple[SourcedRule, ...]:
         return load(self.denied, "the file")
 
+    def bind(self, rule: Rule) -> Rule:
+        return rule
+
     def keep(self, rule: Rule) -> str:
         self.kept.append(rule)
         return "kept"
@@ -188,14 +191,14 @@ async def test_what_is_remembered_is_that_command_and_no_longer_one(
 
 
 async def test_a_star_that_the_user_chooses_holds_for_what_begins_so_and_for_nothing_else() -> None:
-    person = Person(revised("bash git commit *", Scope.RULE))
+    person = Person(revised("bash git commit * (outside the sandbox)", Scope.RULE))
     session = Session(person)
     await session.call("a", BASH, command="git commit -m 'a b'")
     (question,) = person.asked
     assert question.rule == "bash git commit -m 'a b' (outside the sandbox)"
-    assert question.wider == "bash git commit *"
+    assert question.wider == "bash git commit * (outside the sandbox)"
     assert question.place == session.place
-    written = {"tool": "bash", "decision": "allow", "command": "git commit *"}
+    written = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
     assert [msgspec.to_builtins(rule) for rule in session.kept] == [written]
     for command in ("git commit", "git commit --amend", "git commit -m 'c'"):
         await session.call("a", BASH, command=command)
@@ -280,7 +283,7 @@ async def test_a_no_may_say_why_and_the_model_reads_it() -> None:
     refused = await session.call("a", BASH, command="ssh host")
     assert isinstance(refused, Err)
     assert refused.message.startswith(
-        'bash was not run: the user said no: "use the staging server\\x1b[2K". Do what they say.'
+        'bash was not run: the user wants a change: "use the staging server\\x1b[2K". Do what they say.'
     )
     assert isinstance(session.log[-1], PermissionDecision)
     assert "staging" in session.log[-1].reason
@@ -502,10 +505,10 @@ async def test_a_yes_gives_no_more_than_the_mode_and_the_rules_of_its_own_time(
 
 
 async def test_a_rule_that_came_since_takes_nothing_from_an_answer() -> None:
-    answers = iter((revised("bash git commit *"), yes()))
+    answers = iter((revised("bash touch *"), yes()))
     person = Person(lambda question: next(answers)(question))
     session = Session(person)
     first, second = await asyncio.gather(
-        session.call("a", BASH, command="git commit -m x"), session.call("a", BASH, command="git commit -m y")
+        session.call("a", BASH, command="touch x"), session.call("a", BASH, command="touch y")
     )
     assert first == second == Confinement(Mode.FULL, ("/w",), ("/w",), network=True)

@@ -1,6 +1,7 @@
 """The gate before every call: judge it, ask the user where there is one, and record what was said."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -14,17 +15,18 @@ from planck.permissions.policy import (
     Verdict,
     ask_about_address,
     close_roots,
+    find_offer,
     find_trial,
     judge,
 )
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
-from planck.records.authority import Authority, Confinement, Mode
+from planck.records.authority import Authority, Confinement, Mode, Right
 from planck.records.events import DeniedBy, PermissionDecision
-from planck.records.outcome import Err, ErrorKind, Ok
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Ids
-from planck.records.tools import COMMAND_TOOLS
+from planck.records.tools import COMMAND_TOOLS, find_row
 from planck.records.visible import spell_out
 from planck.toolkit.permit import Preview, Rehearse, Trial
 from planck.toolkit.scribe import Scribe
@@ -52,6 +54,9 @@ class Rules(Protocol):
     def policy_context(self, mode: Mode | None) -> PolicyContext:
         """What holds for a call; with a mode also whether a command can be confined to it."""
 
+    def bind(self, rule: Rule) -> Rule:
+        """Returns the rule as `keep` saves it: for this project."""
+
     def keep(self, rule: Rule) -> str:
         """Makes a rule last; returns the place where it is now."""
 
@@ -66,31 +71,56 @@ class Gate:
         """Without `approvals` nobody is there to ask, and what would be asked is denied."""
         self.ids = ids
         self.approvals = approvals
-        self._rules = rules
+        self.rules = rules
         self._session_rules: dict[str, tuple[SourcedRule, ...]] = {}
+        self.adding: dict[str, asyncio.Lock] = {}
+        """By folder, held while the user is asked for it."""
 
     def judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
         """By the rules in force and those that the user approved for this agent in this session."""
         confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
-        around = self._rules.policy_context(authority.mode if confined else None)
+        around = self.rules.policy_context(authority.mode if confined else None)
         if mine := self._session_rules.get(agent_id):
             around = replace(around, rules=(*around.rules, *mine))
         around = close_roots(authority, around, tool.effect, args)
-        return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
+        return judge(
+            authority,
+            around,
+            tool.name,
+            tool.effect,
+            tool.confinable,
+            args,
+            is_command=tool.probe_in_sandbox,
+        )
+
+    def find_offer(
+        self,
+        authority: Authority,
+        verdict: Verdict,
+        tool: Tool,
+        args: Mapping[str, Any],
+        missing: frozenset[Right] | None = None,
+    ) -> Verdict:
+        """The verdict with what a question about the call names; `missing`: what a trial showed."""
+        if tool.effect is not Effect.COMMAND:
+            return verdict
+        around = self.rules.policy_context(authority.mode)
+        return find_offer(authority, around, verdict, tool.name, args, missing=missing)
 
     def judge_again(
         self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]
     ) -> Verdict:
         """Judges a call that the user has just agreed to; what a rule denies by now, a yes does not allow."""
         verdict = self.judge(agent_id, authority, tool, args)
-        ruling = apply_rules(self._rules.read_now(), tool.name, args)
+        folder = next(iter(authority.roots), "")
+        ruling = apply_rules(self.rules.read_now(), tool.name, args, folder)
         if ruling.decision is Decision.DENY:
             return replace(verdict, decision=Decision.DENY, why=str(ruling.by), by="rule")
         return verdict
 
     def can_confine(self, authority: Authority, tool: Tool) -> bool:
         """Whether a rule can keep this tool's calls in the sandbox of the agent's mode."""
-        around = close_roots(authority, self._rules.policy_context(authority.mode), tool.effect, {})
+        around = close_roots(authority, self.rules.policy_context(authority.mode), tool.effect, {})
         return tool.confinable and around.sandbox
 
     def find_trial(
@@ -99,7 +129,7 @@ class Gate:
         """With which rights a command is run before anybody is asked; None: it is not."""
         if not tool.probe_in_sandbox or authority.mode is not Mode.ASK:
             return None
-        around = self._rules.policy_context(Mode.READ_ONLY)
+        around = self.rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
 
     async def agree(self, change: "ToolChange", scribe: Scribe) -> bool:
@@ -127,11 +157,6 @@ class Gate:
         await scribe.record(fact, barrier=True)
         return allow
 
-    @property
-    def place(self) -> str:
-        """Where a rule would be kept."""
-        return self._rules.place
-
     def remember(self, agent_id: str, question: Question, answer: Answer) -> tuple[Scope, str]:
         """Makes a lasting approval a rule of that agent; it never flows to another, child or parent.
 
@@ -149,7 +174,7 @@ class Gate:
         for known in mine:  # a call that is asked about again may be answered so again
             if known.rule == rule and (answer.scope is Scope.SESSION or known.source != _IN_SESSION):
                 return answer.scope, f"; this rule already existed: {known}"
-        source = self._rules.keep(rule) if answer.scope is Scope.RULE else _IN_SESSION
+        source = self.rules.keep(rule) if answer.scope is Scope.RULE else _IN_SESSION
         rules = load([codec.decode(agreed.written)], source)
         self._session_rules[agent_id] = (*mine, *rules)
         return answer.scope, f", from now on: {rules[0]}"
@@ -160,6 +185,16 @@ class Call(msgspec.Struct, frozen=True):
     args: dict[str, Any]
     """From the workspace on, wherever the agent starts."""
     ctx: ToolContext
+
+
+class Folders(Protocol):
+    """The folders of a session, to which the user may add one."""
+
+    def find_outside(self, path: str) -> Root | None:
+        """Returns the folder of a path outside all of them; None: nobody is asked about that path."""
+
+    def add_folder(self, folder: Root) -> None:
+        """Lets every agent of the session work there; raises if it was replaced since it was found."""
 
 
 ObjectTo = Callable[[Tool, Mapping[str, Any], ToolContext], Awaitable[str]]
@@ -180,12 +215,13 @@ class AgentGate:
         rehearse: Rehearse | None = None,
         object_to: ObjectTo | None = None,
         find_ceiling: Callable[[], Mode] | None = None,
+        folders: Folders | None = None,
     ) -> None:
         """`name` says who asks, and whom it works for; `delegator` is the name of that one, empty: the user.
 
         `rehearse` shows the user what a call would do; without it the question shows its arguments alone.
         `object_to` may say no in the user's place. `find_ceiling` returns the strictest mode of now, where
-        `authority` is kept from the time of the call.
+        `authority` is kept from the time of the call. `folders`: the user may be asked for one more.
         """
         self.agent_id = scribe.agent_id or ""
         self.name = name
@@ -195,6 +231,7 @@ class AgentGate:
         self._rehearse = rehearse
         self._object_to = object_to
         self._find_ceiling = find_ceiling
+        self._folders = folders
         self.rights: Confinement | None = None
         """Of a process that has them already: a yes to one of its calls adds nothing to them."""
         self._scribe = scribe
@@ -207,6 +244,14 @@ class AgentGate:
         gate = self._gate
         args = place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
+        if verdict.decision is not Decision.DENY and (folder := self._find_outside(tool, args)):
+            if (
+                refused := folder
+                if isinstance(folder, Err)
+                else await self._add(Call(tool, args, ctx), folder)
+            ):
+                return refused
+            verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if self.rights is not None:
             verdict = replace(verdict, confinement=self.rights)
         if tool.find_unknown_address and verdict.decision is not Decision.DENY:
@@ -214,14 +259,14 @@ class AgentGate:
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
             return refused
         if verdict.decision is Decision.ALLOW:
-            if verdict.by_rule:
+            if verdict.by_rule or self._scribe.history.find_question(ctx.call_id):
                 await self._record(ctx, tool, verdict.why, allow=True)
             return verdict.confinement
         if verdict.decision is Decision.DENY:
             return await self._deny_by(Call(tool, args, ctx), verdict)
         if rights := gate.find_trial(self.authority, verdict, tool, args):
             return _Tried(self, Call(tool, args, ctx), verdict, rights)
-        return await self.ask(Call(tool, args, ctx), verdict)
+        return await self.ask(Call(tool, args, ctx), self.offer(tool, args, verdict))
 
     async def insist(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str
@@ -233,9 +278,26 @@ class AgentGate:
             return await self._deny_by(Call(tool, args, ctx), verdict)
         if tool.find_unknown_address:
             verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
+        if folder := self._find_outside(tool, args):
+            if (
+                refused := folder
+                if isinstance(folder, Err)
+                else await self._add(Call(tool, args, ctx), folder)
+            ):
+                return refused
+            verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if refused := self._never(tool, args, ctx):
             return refused
-        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why, by="hook"))
+        verdict = self.offer(tool, args, replace(verdict, why=why, by="hook"))
+        return await self.ask(Call(tool, args, ctx), verdict)
+
+    def offer(
+        self, tool: Tool, args: Mapping[str, Any], verdict: Verdict, missing: frozenset[Right] | None = None
+    ) -> Verdict:
+        """The verdict with the rights that a yes gives; what has its own already is given none."""
+        if self.rights is not None:
+            return verdict
+        return self._gate.find_offer(self.authority, verdict, tool, args, missing)
 
     async def ask(self, call: Call, verdict: Verdict, *, asked: int = 0) -> Err | Confinement | Trial:
         """Puts the question; nobody there to answer: no.
@@ -258,7 +320,7 @@ class AgentGate:
             return await self.deny(call, "nobody", answer.unanswered, **said)
         if not answer.allow:
             words = truncate(spell_out(answer.reason), _MAX_REASON)
-            why = f'the user said no: "{words}"' if words else "the user said no"
+            why = f'the user wants a change: "{words}"' if words else "the user said no"
             return await self.deny(call, "user", why, words=words, **said)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
@@ -269,6 +331,60 @@ class AgentGate:
         await self._record(ctx, tool, reason, allow=True, scope=scope.value, **said)
         rights = _narrow(rights, now)
         return _Shown(self, call, verdict, rights, asked + 1) if rights.basis else rights
+
+    def _find_outside(self, tool: Tool, args: Mapping[str, Any]) -> Root | Err | None:
+        """Returns the folder of a file tool's path that the user can be asked for, or why not under that
+        name."""
+        path = args.get("path")
+        if self._folders is None or self._gate.approvals is None or self.authority.mode is Mode.FULL:
+            return None
+        if find_row(tool.name).subject != "path" or not isinstance(path, str):
+            return None
+        try:
+            return self._folders.find_outside(path)
+        except WorkspaceError as problem:
+            return problem.err
+
+    async def _add(self, call: Call, folder: Root) -> Err | None:
+        """Asks for a folder outside of the session's; a yes adds the one that was found."""
+        gate, folders = self._gate, self._folders
+        if folders is None or gate.approvals is None:
+            return None
+        async with gate.adding.setdefault(
+            str(folder.path), asyncio.Lock()
+        ):  # calls of one step that name the same folder ask once
+            found = self._find_outside(call.tool, call.args)
+            if not isinstance(found, Root):
+                return found
+            if self._object_to and (why := await self._object_to(call.tool, call.args, call.ctx)):
+                return await self.deny(call, "hook", why)
+            from planck.permissions.question import ask_for_folder, hide_keys  # few sessions ask
+
+            id = self._scribe.history.find_question(call.ctx.call_id) or gate.ids.new(call.ctx.call_id)
+            question = ask_for_folder(id, self, call.tool, call.args, found)
+            question = replace(
+                hide_keys(question, call.ctx.keys),
+                call_id=call.ctx.call_id,
+                session_id=gate.approvals.session_id,
+                deadline=gate.approvals.find_deadline(),
+            )
+            await self._scribe.record(question.as_fact(), barrier=True)
+            answer = await gate.approvals.ask(question)
+            said: dict[str, Any] = {"request_id": question.id, "request": answer.request}
+            if answer.unanswered:
+                return await self.deny(call, "nobody", answer.unanswered, **said)
+            if not answer.allow:
+                words = truncate(spell_out(answer.reason), _MAX_REASON)
+                why = f'the user wants a change: "{words}"' if words else "the user said no"
+                return await self.deny(call, "user", why, words=words, **said)
+            try:
+                folders.add_folder(found)
+            except PlanckError as problem:
+                why = f"the user said yes, but by then: {problem.err.message}"
+                return await self.deny(call, "rule", why, **said)
+            reason = f"the user added {spell_out(str(found.path))} to this session"
+            await self._record(call.ctx, call.tool, reason, allow=True, scope="session", **said)
+        return None
 
     def can_confine(self, tool: Tool) -> bool:
         return self._gate.can_confine(self.authority, tool)
@@ -290,7 +406,9 @@ class AgentGate:
             # Before the preview: what changes between the two is asked about once more, never overlooked.
             basis = await tool.basis(args, dry)
             verdict = replace(verdict, confinement=replace(verdict.confinement, basis=basis))
-        question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
+        # A question that a lost process put is the same one: an answer by its id fits, if the call does.
+        id = self._scribe.history.find_question(ctx.call_id) or self._gate.ids.new(ctx.call_id)
+        question = ask_for_call(id, self, tool, args, verdict, self._gate.rules)
         preview = await self._rehearse(tool, call.args, dry) if self._rehearse else Preview()
         question = replace(
             question,
@@ -307,9 +425,10 @@ class AgentGate:
 
     async def deny(self, call: Call, by: DeniedBy, why: str, *, words: str = "", **answered: Any) -> Err:
         """Records a denial and returns what the model reads; `words`: what the user said with a no."""
-        from planck.permissions.question import find_next_step  # most calls are allowed
+        from planck.permissions.question import find_next_step, find_way_out  # most calls are allowed
 
-        await self._record(call.ctx, call.tool, why, allow=False, by=by, words=words, **answered)
+        answered.update(by=by, words=words, way_out=find_way_out(by))
+        await self._record(call.ctx, call.tool, why, allow=False, **answered)
         step = find_next_step(by, call.tool, call.args, self.delegator or "the user", words)
         return Err(ErrorKind.PERMISSION_DENIED, f"{call.tool.name} was not run: {why.rstrip('.')}. {step}")
 
@@ -322,6 +441,7 @@ class AgentGate:
     ) -> None:
         """`answered`: the question that it was, for how long the answer holds, and its client's key."""
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"
+        answered.setdefault("request_id", self._scribe.history.find_question(ctx.call_id))
         fact = PermissionDecision(
             call_id=ctx.call_id, tool=tool.name, decision=decision, reason=reason, **answered
         )
@@ -376,22 +496,31 @@ class _Tried:
     async def settle(self, outcome: Outcome) -> Err | Confinement | Trial | None:
         match outcome:
             case Err(kind=ErrorKind.SANDBOX_UNAVAILABLE):
-                return await self._gate.ask(self._call, self._verdict)
+                return await self._gate.ask(self._call, self._offer(frozenset({Right.OUTSIDE})))
             case Ok(value={"exit_code": int(code), "output": str(output)}) if code != 0:
                 return await self._ask_about(_drop_blame(output, outcome.value.get("sandbox")))
         return None
 
     async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
-        from planck.workspace.sandbox.refusal import find_refusal  # few commands fail
+        from planck.workspace.sandbox.refusal import find_missing, find_refusal  # few commands fail
 
         line = find_refusal(output)
         if not line:
             return None
+        args, ctx = self._call.args, self._call.ctx
+        command, cwd = (
+            str(args.get("command", "")),
+            os.path.join(ctx.workspace, str(args.get("cwd", ctx.cwd))),
+        )
+        verdict = self._offer(find_missing(output, self._verdict.confinement.writable, command, cwd))
         why = f"a trial run in the read-only sandbox without network failed ({line})"
-        answer = await self._gate.ask(self._call, replace(self._verdict, why=why))
+        answer = await self._gate.ask(self._call, replace(verdict, why=why))
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})
         return answer
+
+    def _offer(self, missing: frozenset[Right]) -> Verdict:
+        return self._gate.offer(self._call.tool, self._call.args, self._verdict, missing)
 
 
 def _drop_blame(output: str, blame: str | None) -> str:
@@ -410,7 +539,9 @@ def _narrow(asked: Confinement, now: Verdict) -> Confinement:
     held = now.confinement
     if now.decision is Decision.ALLOW and now.by_rule and held.mode is Mode.ASK:
         return asked  # a rule that came since answers for the mode: it takes nothing from an answer
-    mode = stricter(asked.mode, held.mode)
+    # What still asks has been asked: the answer says with which rights, unless the mode forbids changes now.
+    answered = now.decision is Decision.ASK and held.mode is not Mode.READ_ONLY
+    mode = asked.mode if answered else stricter(asked.mode, held.mode)
     return replace(
         asked,
         mode=mode,

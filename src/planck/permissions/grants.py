@@ -1,6 +1,5 @@
 """What a lasting yes becomes: the exact command, or a rule with `*` where that lets in no other program."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -11,18 +10,20 @@ from planck.permissions.policy import Verdict
 from planck.permissions.rules import Decision, Rule
 from planck.records import codec
 from planck.records.approval import Question
-from planck.records.authority import Mode
+from planck.records.authority import Right
 from planck.records.outcome import Err, ErrorKind
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
 from planck.shell.plain import segments
-from planck.shell.programs import UNKNOWN, Program, find_program
+from planck.shell.programs import UNKNOWN, Program, find_family, find_program
 from planck.toolkit.tool import Effect, Tool
 
 ANY = "*"
 """At the end of a rule, as a word of its own: whatever else follows."""
 OUTSIDE = " (outside the sandbox)"
 """At the end of a rule's text where it lets a call out of the sandbox; no plain command ends so."""
+NETWORK = " (may write in the workspace and use the network)"
+"""The same where it stays in the sandbox and has the network: all that a rule allows may write there."""
 
 
 def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
@@ -36,34 +37,49 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
 
         host = read_host(str(args.get("url", "")))
         return Rule(tool=tool.name, decision=Decision.ALLOW, host=host) if host else None
-    unconfined = verdict.confinement.mode is Mode.FULL
+    rights = verdict.confinement.rights
+    unconfined = Right.OUTSIDE in rights
+    network = Right.NETWORK in rights and not unconfined
     if tool.name not in COMMAND_TOOLS:
-        return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
+        return Rule(tool=tool.name, decision=Decision.ALLOW, network=network, unconfined=unconfined)
     words = _read_words(str(args.get("command", "")))
     if not words:
         return None
     command = shlex.join(words)
     if _read_words(command) != words or spell_out(command) != command:
         return None
-    return Rule(tool=tool.name, decision=Decision.ALLOW, command=command, exact=True, unconfined=unconfined)
+    return Rule(
+        tool=tool.name,
+        decision=Decision.ALLOW,
+        command=command,
+        exact=True,
+        network=network,
+        unconfined=unconfined,
+    )
 
 
 def spell_rule(rule: Rule) -> str:
     """`bash git commit *`, `bash rm one` (exactly that), or a tool's name, which means every call of it."""
-    return f"{rule.tool} {rule.command or rule.host}".strip() + (OUTSIDE if rule.unconfined else "")
+    right = OUTSIDE if rule.unconfined else NETWORK if rule.network else ""
+    return f"{rule.tool} {rule.command or rule.host}".strip() + right
 
 
-def suggest_wider(rule: Rule) -> str:
+def suggest_wider(rule: Rule, *, held: bool) -> str:
     """The same with a `*` behind the program and what it is to do, where the user could choose that.
 
-    Such a rule never leaves the sandbox: what follows a `*` may name any file.
+    Such a rule stays in the sandbox, because what follows a `*` may name any file. `held`: the sandbox can
+    keep it. It leaves only for the few commands that write nothing but the repository, which no sandbox does.
     """
     words = _read_words(rule.command)
     if not words:
         return ""
     kept = words[:2] if _find_row(words[0]).verbs else words[:1]
-    wider = f"{shlex.join(kept)} {ANY}"
-    return "" if _refuse_star(kept) else f"{rule.tool} {wider}"
+    if _refuse_star(kept):
+        return ""
+    wider = f"{rule.tool} {shlex.join(kept)} {ANY}"
+    if rule.unconfined and shlex.join(kept) in _ONLY_THE_REPOSITORY:
+        return wider + OUTSIDE
+    return wider + (NETWORK if rule.network else "") if held else ""
 
 
 def revise_rule(question: Question, text: str) -> Question | Err:
@@ -73,8 +89,9 @@ def revise_rule(question: Question, text: str) -> Question | Err:
         return question
     command = text.removeprefix(f"{offered.tool} ").strip()
     outside = offered.unconfined and command.endswith(OUTSIDE)
-    if outside:
-        command = command.removesuffix(OUTSIDE).strip()
+    network = offered.network and command.endswith(NETWORK)
+    if outside or network:
+        command = command.removesuffix(OUTSIDE if outside else NETWORK).strip()
     if not offered.command:
         return _refuse(
             f"only {question.rule!r} can be remembered for this call; use that rule, or allow the call once"
@@ -86,13 +103,15 @@ def revise_rule(question: Question, text: str) -> Question | Err:
         return _refuse(
             f"{command!r} is not a valid rule; use plain words, optionally followed by a separate {ANY}"
         )
-    if star and (problem := _refuse_star(words) or _refuse_free_star(question, outside)):
+    if star and (problem := _refuse_star(words) or _refuse_free_star(question, words, outside)):
         return _refuse(problem)
     asked = _read_words(offered.command)
     if (asked[: len(words)] if star else asked) != words:
         return _refuse(f"{command!r} does not match this command; correct the rule")
     spelled = f"{shlex.join(words)} {ANY}" if star else shlex.join(words)
-    rule = msgspec.structs.replace(offered, command=spelled, exact=not star, unconfined=outside)
+    rule = msgspec.structs.replace(
+        offered, command=spelled, exact=not star, network=network, unconfined=outside
+    )
     return msgspec.structs.replace(question, rule=spell_rule(rule), written=codec.encode_str(rule))
 
 
@@ -132,9 +151,10 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     return ""
 
 
-def _refuse_free_star(question: Question, outside: bool) -> str:
-    """Why no `*` may stand in a rule that is not held by a sandbox; empty: it is held."""
-    if question.wider and not outside:
+def _refuse_free_star(question: Question, words: tuple[str, ...], outside: bool) -> str:
+    """Why no `*` may stand in a rule that is not held by a sandbox; empty: it is held, or may."""
+    fits = shlex.join(words) in _ONLY_THE_REPOSITORY if outside else True
+    if question.wider and question.wider.endswith(OUTSIDE) == outside and fits:
         return ""
     return (
         f"a rule for commands outside the sandbox cannot contain {ANY}, because they could then change any "
@@ -149,10 +169,11 @@ def _find_row(program: str) -> Program:
 
 def _family(program: str) -> str:
     """`/usr/bin/python3.11` is python: what a name says without its folder, version and ending."""
-    name = program.rpartition("/")[2].lower().removesuffix(".exe")
-    return re.sub(r"[-_.]?\d[\d.]*$", "", name) or name
+    return find_family(program.rpartition("/")[2].lower())
 
 
+_ONLY_THE_REPOSITORY = frozenset({"git add", "git commit", "git switch"})
+"""No word behind them names a program, or a file elsewhere that they would write."""
 _NEVER = frozenset(
     # what starts others only by some of its words, and yet by many
     {"find", "fd", "fdfind", "tar", "zip", "cpio", "man", "more", "view", "pipx", "rake", "ipython", "dotnet"}

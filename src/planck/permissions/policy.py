@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
-from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
+from planck.records.authority import CHANGELESS, Authority, Confinement, Mode, Right
 from planck.records.events import DeniedBy
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import fit_line
@@ -16,6 +16,11 @@ from planck.toolkit.tool import Effect
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.closed import find_closed, find_held_home
 
+_UNRULED = Ruling(None)
+_ALLOW, _ASK, _DENY = Decision
+_FULL, _READ_ONLY = Mode.FULL, Mode.READ_ONLY
+_COMMAND = Effect.COMMAND
+"""To name a member of an enum by its class costs as much as a call."""
 _MAX_REASON = 500
 """Characters of what an agent says for itself in a question."""
 
@@ -29,6 +34,8 @@ class PolicyContext(msgspec.Struct, frozen=True):
     """Why a command can't be confined here, and what to do about it; empty: it can."""
     shown: tuple[str, ...] = ()
     """Below hidden places, and readable all the same."""
+    hidden: tuple[str, ...] = ()
+    """Homes, of which a command sees only what is shown."""
     homes: tuple[str, ...] = ()
     """The user's and Planck's own, canonical: a root that holds one is written by no sandbox."""
     closed: tuple[str, ...] = ()
@@ -59,9 +66,14 @@ def judge(
     effect: Effect,
     confinable: bool,
     args: Mapping[str, Any],
+    *,
+    is_command: bool = True,
 ) -> Verdict:
-    """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
-    verdict = _judge(authority, around, tool, effect, confinable, args)
+    """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies.
+
+    `is_command`: each call starts a process of its own, with rights of its own; a server is one that runs.
+    """
+    verdict = _judge(authority, around, tool, effect, confinable, args, is_command=is_command)
     reason = _read_escalation(tool, args) if "escalate" in args else ""
     return _escalate(verdict, authority, around, reason) if reason else verdict
 
@@ -119,6 +131,55 @@ def find_trial(
     return msgspec.structs.replace(_rights(authority, around), writable=())
 
 
+def find_offer(
+    authority: Authority,
+    around: PolicyContext,
+    verdict: Verdict,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    missing: frozenset[Right] | None = None,
+) -> Verdict:
+    """Returns the verdict with the rights that a question names: the smallest that can do.
+
+    `missing` is what a trial showed; None: there was none. A command that leaves the sandbox does so because
+    the two other rights can't help, or because nothing here can confine it.
+    """
+    held = verdict.confinement
+    asks = verdict.decision is Decision.ASK and held.mode in (Mode.ASK, Mode.WORKSPACE)
+    if not asks or held.addresses:
+        return verdict
+    if missing is None:
+        missing = _guess_missing(authority, tool, args, writes=bool(held.writable))
+    closed = not held.writable or any(find_closed(root, around.homes) for root in held.writable)
+    if Right.OUTSIDE in missing or (Right.WRITE in missing and closed):
+        return msgspec.structs.replace(verdict, confinement=_rights(authority, around, mode=Mode.FULL))
+    rights = msgspec.structs.replace(
+        held,
+        writable=held.writable if Right.WRITE in missing else (),
+        network=Right.NETWORK in missing,
+    )
+    return msgspec.structs.replace(verdict, confinement=rights)
+
+
+def _guess_missing(
+    authority: Authority, tool: str, args: Mapping[str, Any], *, writes: bool
+) -> frozenset[Right]:
+    """What a command needs that was not tried: the sandbox that mode `workspace` has, and what is known of
+    its programs."""
+    needs = frozenset({Right.WRITE} if writes else ())
+    command = args.get("command") if tool in COMMAND_TOOLS else None
+    if not isinstance(command, str):
+        return needs
+    from planck.workspace.sandbox.needs import find_needs  # only for a question
+
+    needs |= find_needs(command)
+    if authority.mode is Mode.ASK and args.get("background"):
+        # Most are servers: without the network, no other command could reach them.
+        needs |= {Right.NETWORK}
+    return needs if authority.network else needs - {Right.NETWORK}
+
+
 def _judge(
     authority: Authority,
     around: PolicyContext,
@@ -126,34 +187,38 @@ def _judge(
     effect: Effect,
     confinable: bool,
     args: Mapping[str, Any],
+    *,
+    is_command: bool,
 ) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
         why = f"{tool!r} was not granted to this agent"
-        return Verdict(Decision.DENY, _rights(authority, around), why, by="grant")
+        return Verdict(_DENY, _rights(authority, around), why, by="grant")
     if tool in HOST_TOOLS and not authority.network:
         why = "this agent may not use the network"
-        return Verdict(Decision.DENY, _rights(authority, around), why, by="grant")
-    base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
-    why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
+        return Verdict(_DENY, _rights(authority, around), why, by="grant")
+    base, why = _decide_by_mode(authority.mode, effect, confinable, around.no_sandbox)
     if around.why_closed:
-        base = Decision.ASK
+        base = _ASK
         why = (
             "changing files here requires approval, because the sandbox cannot make this folder writable: "
             f"{around.why_closed}"
         )
-    if tool in HOST_TOOLS and base is Decision.ASK:
+    if tool in HOST_TOOLS and base is _ASK:
         why = "a request to this host requires approval until a rule allows it"
-    if base is Decision.DENY:
+    if base is _DENY:
         return Verdict(base, _rights(authority, around), why)
-    ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
+    folder = authority.roots[0] if authority.roots else ""
+    ruling = apply_rules(around.rules, tool, args, folder) if around.rules else _UNRULED
     decision = ruling.decision or base
     why = str(ruling.by) if ruling.by else why
     if ruling.note:
         why += f"; {ruling.note}"
-    elif ruling.unreadable and ruling.decision is not Decision.DENY:
+    elif ruling.unreadable and ruling.decision is not _DENY:
         why += "; no rule can allow it, because the command uses shell syntax beyond plain words"
-    rights = _confinement(authority, around, effect, decision, ruling)
-    if around.closed and decision is Decision.ALLOW and ruling.decision is None:
+    # A call to a server in mode `ask` goes to the process that runs already.
+    held = confinable and (is_command or authority.mode is not Mode.ASK)
+    rights = _confinement(authority, around, effect, decision, ruling, held=held)
+    if around.closed and decision is _ALLOW and ruling.decision is None:
         # Wherever a link leads meanwhile: what nobody was asked about is not written.
         rights = msgspec.structs.replace(
             rights, writable=tuple(root for root in rights.writable if root not in around.closed)
@@ -176,9 +241,10 @@ def _escalate(verdict: Verdict, authority: Authority, around: PolicyContext, rea
     if verdict.decision is Decision.DENY or free:
         return verdict
     why = f'the agent asks for more permissions than the sandbox gives: "{reason}"'
+    rights = _rights(authority, around, mode=Mode.FULL)
     if verdict.decision is Decision.ASK and verdict.by_rule:
-        return msgspec.structs.replace(verdict, why=f"{verdict.why}; {why}")
-    return Verdict(Decision.ASK, _rights(authority, around, mode=Mode.FULL), why)
+        return msgspec.structs.replace(verdict, why=f"{verdict.why}; {why}", confinement=rights)
+    return Verdict(Decision.ASK, rights, why)
 
 
 def ask_about_address(verdict: Verdict, address: str) -> Verdict:
@@ -190,8 +256,15 @@ def ask_about_address(verdict: Verdict, address: str) -> Verdict:
     return Verdict(Decision.ASK, rights, why)
 
 
-def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
-    """Decides without rules; `sandboxed`: the call can't get past what the mode allows."""
+@lru_cache(maxsize=64)
+def _decide_by_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str) -> tuple[Decision, str]:
+    """Decides without rules, and says why."""
+    decision = _decide(mode, effect, sandboxed=confinable and not no_sandbox)
+    return decision, _explain_mode(mode, effect, confinable, no_sandbox)
+
+
+def _decide(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
+    """`sandboxed`: the call can't get past what the mode allows."""
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
     contained = effect is Effect.COMMAND and sandboxed
@@ -203,14 +276,21 @@ def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
 
 
 def _confinement(
-    authority: Authority, around: PolicyContext, effect: Effect, decision: Decision, ruling: Ruling
+    authority: Authority,
+    around: PolicyContext,
+    effect: Effect,
+    decision: Decision,
+    ruling: Ruling,
+    *,
+    held: bool,
 ) -> Confinement:
-    """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
-    else an allowed one gets what its rule says, or what the mode does."""
-    if effect is not Effect.COMMAND or authority.mode in CHANGELESS:
+    """A command runs as the user's own where nothing can confine it; else an allowed one gets what its rule
+    says, or what the mode does, and one that is asked about what its question names: see `find_offer`."""
+    if effect is not _COMMAND or authority.mode in CHANGELESS:
         return _rights(authority, around)
-    if decision is Decision.ASK or (decision is Decision.ALLOW and (ruling.unconfined or not around.sandbox)):
-        return _rights(authority, around, mode=Mode.FULL)
+    free = not around.sandbox or (not held if decision is _ASK else ruling.unconfined)
+    if free and decision is not _DENY:
+        return _rights(authority, around, mode=_FULL)
     return _rights(authority, around, network=ruling.network and authority.network)
 
 
@@ -218,20 +298,20 @@ def _rights(
     authority: Authority, around: PolicyContext, *, mode: Mode | None = None, network: bool = False
 ) -> Confinement:
     mode = mode or authority.mode
-    mode = Mode.READ_ONLY if mode in CHANGELESS else mode
+    mode = _READ_ONLY if mode in CHANGELESS else mode
     writes = authority.roots if authority.writes is None else authority.writes
-    writable = () if mode is Mode.READ_ONLY else writes
+    writable = () if mode is _READ_ONLY else writes
     return Confinement(
         mode,
         authority.roots,
         writable,
         masked=around.masked,
         shown=around.shown,
-        network=network or mode is Mode.FULL,
+        hidden=around.hidden,
+        network=network or mode is _FULL,
     )
 
 
-@lru_cache(maxsize=64)
 def _explain_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str) -> str:
     contained = confinable and not no_sandbox
     no_sandbox = f", and no suitable sandbox works here: {no_sandbox}" if confinable and no_sandbox else ""

@@ -1,5 +1,6 @@
 """The question to the user about a call or a server's tools, and the next step after a denial."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -7,15 +8,17 @@ import msgspec
 
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
+from planck.permissions.rules import Rule
 from planck.records import codec
 from planck.records.approval import Question
-from planck.records.authority import Confinement, Mode
+from planck.records.authority import Confinement, Mode, Right
 from planck.records.diffs import cut_middle
 from planck.records.events import DeniedBy
 from planck.records.ports import Keys, KnownKeys
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out
 from planck.toolkit.tool import Effect, Tool
+from planck.workspace.paths.paths import Root
 
 _MAX_PREVIEW = 64 * 1024
 """Characters of a dry run that the user is shown, and the log keeps."""
@@ -40,13 +43,22 @@ class Asker(Protocol):
         """Whether a rule can keep this tool's calls in the sandbox."""
 
 
+class Book(Protocol):
+    """Where a lasting yes is kept."""
+
+    place: str
+
+    def bind(self, rule: Rule) -> Rule: ...
+
+
 def ask_for_call(
-    id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, place: str
+    id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, book: Book
 ) -> Question:
-    """The question whether this very call may run with these very rights; a rule is kept at `place`."""
+    """The question whether this very call may run with these very rights; `book` would keep a rule."""
     from planck.permissions.grants import offer_rule, spell_rule, suggest_wider  # few sessions ask
 
     rule = offer_rule(tool, args, verdict)
+    rule = book.bind(rule) if rule else None
     # What says that its sandbox is too small is not helped by a rule that holds it there.
     held = rule is not None and not args.get("escalate") and asker.can_confine(tool)
     return Question(
@@ -58,10 +70,29 @@ def ask_for_call(
         adds=_added_rights(tool, args, verdict.confinement),
         reason=verdict.why,
         digest=digest(asker.agent_id, tool.name, args, verdict.confinement),
+        rights=_list_rights(tool, verdict.confinement),
         rule=spell_rule(rule) if rule else "",
-        wider=suggest_wider(rule) if rule and held else "",
+        wider=suggest_wider(rule, held=held) if rule else "",
         written=codec.encode_str(rule) if rule else "",
-        place=place if rule else "",
+        place=book.place if rule else "",
+        project=rule.project if rule else "",
+    )
+
+
+def ask_for_folder(id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], folder: Root) -> Question:
+    """The question whether all agents of the session may work in a folder that a call's path leads to."""
+    place = spell_out(str(folder.path))
+    rights = Confinement(Mode.READ_ONLY, (str(folder.path),))
+    return Question(
+        id=id,
+        agent_id=asker.agent_id,
+        agent=spell_out(asker.name),
+        tool=tool.name,
+        text=spell_out(_call_text(tool, args)),
+        adds=f"adds {place} to this session: agents may work there as in the workspace",
+        reason="the path is outside the workspace",
+        digest=digest(asker.agent_id, tool.name, args, rights),
+        folder=place,
     )
 
 
@@ -125,17 +156,58 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if tool.effect is Effect.FILES:
         path = str(args.get("path", "files"))
         return spell_out(f"modifies {path if path.isprintable() else repr(path)}")
-    if rights.mode is Mode.FULL:
-        return "runs outside the sandbox: it may change any of your files and use the network"
-    network = "with" if rights.network else "without"
-    return f"runs in the sandbox for mode {rights.mode.value!r}, {network} network access"
+    if tool.effect is not Effect.COMMAND:
+        return f"runs {tool.name} once"
+    return describe_rights(rights)
+
+
+def _list_rights(tool: Tool, rights: Confinement) -> tuple[Right, ...]:
+    return rights.rights if tool.effect is Effect.COMMAND and not rights.addresses else ()
+
+
+def describe_rights(rights: Confinement) -> str:
+    """What a command may do, each right by its name, and which of them it does not get."""
+    match rights.rights:
+        case (Right.WRITE, Right.NETWORK, Right.OUTSIDE):
+            return "runs outside the sandbox: it may change any of your files and use the network"
+        case (Right.WRITE, Right.NETWORK):
+            return f"runs in the sandbox: it may write in {_name_writable(rights)} and use the network"
+        case (Right.WRITE,):
+            return f"runs in the sandbox: it may write in {_name_writable(rights)}, without network access"
+        case (Right.NETWORK,):
+            return "runs in the sandbox: it may use the network, and change no files"
+    return "runs in the sandbox: it may change no files, without network access"
+
+
+def _name_writable(rights: Confinement) -> str:
+    parts = [place for place in rights.writable if place not in rights.roots]
+    if not parts:
+        return "the workspace"
+    return spell_out(", ".join(os.path.relpath(place, rights.roots[0]) for place in rights.writable))
+
+
+_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
+_WAYS_OUT: dict[DeniedBy, str] = {
+    "mode": _OTHERWISE,
+    "nobody": _OTHERWISE,
+    "grant": "To allow it, give the agent the tool or the network access that it lacks.",
+    "address": "To allow it, add the address under `providers` in your configuration.",
+}
+
+
+def find_way_out(by: DeniedBy) -> str:
+    """Returns what the user can change about a denial; empty: nothing, or the reason names it already."""
+    return _WAYS_OUT.get(by, "")
 
 
 _NO_DETOUR = "Do not try to do the same thing another way."
 
 
 def find_next_step(by: DeniedBy, tool: Tool, args: Mapping[str, Any], asker: str, words: str) -> str:
-    """`asker` gave the agent its work; `words` are what the user said with a no."""
+    """Returns what the model reads after the reason.
+
+    `asker` gave the agent its work; `words` are what the user said with a no.
+    """
     match by:
         case "user" if words:
             return "Do what they say."

@@ -42,6 +42,10 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """An allowed command may use the network, inside the sandbox."""
     unconfined: bool = False
     """An allowed command runs outside the sandbox."""
+    project: str = ""
+    """The canonical folder that it is for, as a workspace; empty: every one."""
+    project_id: str = ""
+    """Which folder that was when the rule was saved: another one in its place is another project."""
     match: tuple[str, ...] = ()
     """Examples it must match, checked when it is loaded: commands, or tool names without `command`."""
     not_match: tuple[str, ...] = ()
@@ -63,9 +67,9 @@ class SourcedRule(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         what = f"{self.rule.tool} {' '.join(self.words) or self.rule.host}".strip()
-        if self.rule.exact:
-            return f"{self.rule.decision} exactly {what!r} ({self.source})"
-        return f"{self.rule.decision} {what!r} ({self.source})"
+        exactly = "exactly " if self.rule.exact else ""
+        where = f", only in {self.rule.project}" if self.rule.project else ""
+        return f"{self.rule.decision} {exactly}{what!r} ({self.source}{where})"
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -77,6 +81,8 @@ class Chosen(msgspec.Struct, frozen=True):
     """Some name a command."""
     narrowing: tuple[SourcedRule, ...]
     """They name a command, and ask or deny."""
+    programs: frozenset[str]
+    """Which those name."""
     general: tuple[SourcedRule, ...]
     """They ask or deny, whatever the command."""
     allowing: tuple[SourcedRule, ...]
@@ -84,11 +90,13 @@ class Chosen(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, rules: "Sequence[SourcedRule]") -> "Chosen":
         strict = [one for one in rules if one.rule.decision is not Decision.ALLOW]
+        narrowing = tuple(one for one in strict if one.words)
         return cls(
             tuple(rules),
             any(one.rule.host for one in rules),
             any(one.words for one in rules),
-            tuple(one for one in strict if one.words),
+            narrowing,
+            frozenset(one.program for one in narrowing),
             tuple(one for one in strict if not one.words),
             tuple(one for one in rules if one.rule.decision is Decision.ALLOW),
         )
@@ -112,8 +120,11 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ..
     return tuple(_load_rule(entry, f"{source}, rule {number}") for number, entry in enumerate(raw, 1))
 
 
-def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
-    """What a rule denies or asks holds for the whole call; what is allowed must be so in each part."""
+def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any], folder: str = "") -> Ruling:
+    """What a rule denies or asks holds for the whole call; what is allowed must be so in each part.
+
+    `folder` is where commands start: the scripts that a command names are read there, if it is given.
+    """
     kept = _KEPT.get((id(rules), tool))
     mine = kept[1] if kept is not None and kept[0] is rules else _choose(rules, tool)
     if mine.by_host:
@@ -122,7 +133,7 @@ def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]
         return Ruling(None)
     from planck.permissions.ruling import weigh  # what reads bash is large, and most starts have no rule
 
-    return weigh(mine, args)
+    return weigh(mine, args, folder)
 
 
 def _choose(rules: Sequence[SourcedRule], tool: str) -> Chosen:
@@ -190,6 +201,10 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
         raise RuleError(
             f"{source}: `network` and `unconfined` are valid only with the decision `allow`. Remove them."
         )
+    if rule.project and not rule.project.startswith(("/", "~/")):
+        raise RuleError(f"{source}: `project` {rule.project!r} is not an absolute path. Write all of it.")
+    if rule.project_id and not rule.project:
+        raise RuleError(f"{source}: `project_id` is valid only with `project`. Remove it.")
     program = words[0].rpartition("/")[2] if words else ""
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)

@@ -56,9 +56,8 @@ def find_launches(words: tuple[Word, ...]) -> list[Launch]:
         found += _read_operands(words, at, Prefix())
     elif name.startswith("ld-linux") or name == "ld.so":
         found += _read_operands(words, 1, Prefix())
-    if program.scripts:
+    if (program.scripts or program.loading) and any([word.text[:1] == "-" for word in words]):  # noqa: C419
         found += _read_options(words, program.scripts)
-    if program.loading:
         found += _read_loading(words, program.loading)
     return found
 
@@ -71,27 +70,38 @@ def _read_loading(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable
                 yield Launch(i, unknown=f"the command line does not show what {name!r} loads with {option}")
 
 
+_HIDING = ("/proc/", "/lib", "/dev/fd/", "/dev/std")
+"""A program that is named there may be any."""
+
+
 def starts_others(words: tuple[Word, ...]) -> bool:
     """Tells quickly whether there is more to a command than its words: a name that is expanded, or of which
     `find_launches` or `find_opacity` have something to say."""
-    name = basename(words[0])
+    program = words[0].text
+    name = program.rpartition("/")[2] if "/" in program else program
     if options := _BY_OPTION.get(name):
         return any(word.text.startswith(options) for word in words[1:])
-    return not words[0].literal or name in _STARTERS or _is_opaque(words[0].text, name)
+    if not words[0].literal or name in _STARTERS:
+        return True
+    return program.startswith(_HIDING) or (name[-1:] in _VERSION and find_program(name).is_opaque)
 
 
-def _is_opaque(program: str, name: str) -> bool:
-    return find_program(name).is_opaque or program.startswith(("/proc/", "/lib"))
+def may_start_others(names: Iterable[str]) -> bool:
+    """Tells quickly whether one of several programs may start others, with the right words behind it."""
+    return not _MAY_START.isdisjoint(names) or any(
+        [find_program(name).is_opaque for name in names if name[-1:] in _VERSION]  # noqa: C419
+    )
 
 
 def find_opacity(words: tuple[Word, ...]) -> str:
     """Says why a command may start what no word of it names; empty where it can't."""
     name = basename(words[0])
-    if _is_opaque(words[0].text, name):
+    program = find_program(name)
+    if program.is_opaque or words[0].text.startswith(_HIDING):
         return f"the command line does not show what {name!r} starts"
-    if find_program(name).is_shell:
+    if program.is_shell:
         return "" if _find_script(words) is not None else f"{name!r} runs a file or standard input"
-    if runs_language(words):
+    if (program.interpreter or program.way_out) and runs_language(words):
         return f"{name!r} can start programs"
     return ""
 
@@ -163,11 +173,13 @@ def _read_prefix(words: tuple[Word, ...], prefix: Prefix) -> Iterable[Launch]:
     name = basename(words[0])
     if name == "command" and len(words) > 1 and re.fullmatch(r"-p?[vV]+", words[1].text):
         return ()  # it only says where a command is
+    found = list(_read_operands(words, 1, prefix))
+    own = words[1 : found[0].at + 1 if found else None]  # `-c` behind the inner command is that one's
     if name in {"flock", "script", "runuser"} and any(
-        _is_option(w.text, option) for w in words[1:] for option in ("-c", "--command")
+        _is_option(word.text, option) for word in own for option in ("-c", "--command")
     ):
         return ()  # its script is read as an option's value
-    return _read_operands(words, 1, prefix)
+    return found
 
 
 def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[Launch]:
@@ -199,6 +211,9 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[
         inner = (*(_put_input(word, words[1:i]) for word in inner), Word(EXPANDED, literal=False))
     if name in {"watch", "entr"}:
         return [_script(i, words[i:]), Launch(i, inner)]
+    if "@" in inner[0].text[1:] and find_program(name).is_project_tool:
+        package = inner[0].text[0] + inner[0].text[1:].partition("@")[0]  # `npx npm@latest` is `npx npm`
+        return [Launch(i, inner), Launch(i, (Word(package), *inner[1:]))]
     return [Launch(i, inner)]
 
 
@@ -466,3 +481,6 @@ _STARTERS = frozenset(_SPECIAL) | frozenset(
     or (row.interpreter and row.interpreter.language)
     or row.builtin is Builtin.DECLARES
 )
+_MAY_START = _STARTERS.union(_BY_OPTION)
+_VERSION = frozenset("0123456789.")
+"""What a name may end in that has another's row: `make4.3` is `make`."""

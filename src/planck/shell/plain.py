@@ -32,6 +32,8 @@ _TOKEN = re.compile(
     rf"""[ \t]*(?:{PLAIN_WORD}|({_HARMLESS_REDIRECTION.pattern})|(&&|\|\||\|&|\||&(?!>)|;(?![;&])|\n))"""
 )
 """What most lines consist of. Whatever it does not match is read character by character."""
+_ONE_COMMAND = re.compile(r"[ \t]*[\w./:,@%+^-]+(?:[ \t]+[\w./:=,@%+^-]+)*[ \t]*")
+"""A line of plain words alone, the first without `=`: nothing but blanks parts them."""
 _WORDS, _REDIRECTED = 3, 4
 """The last group of it that a word, and a redirection, fills."""
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=", re.DOTALL)
@@ -61,6 +63,8 @@ def segments(command: str) -> tuple[Segment, ...] | None:
     if len(command) > MAX_LENGTH or _CONTROL.search(command):
         return None
     try:
+        if _ONE_COMMAND.fullmatch(command):
+            return (_segment([*map(Word, command.split())]),)
         found = _read_segments(_Plain(command))
     except ShellError:
         return None
@@ -89,24 +93,26 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
     bare = False  # an assignment or a redirection that still waits for its command
     separator = ""
     script, end, match = lexer.script, len(lexer.script), _TOKEN.match
-    while lexer.i < end:
-        if token := match(script, lexer.i):
-            lexer.i = token.end()
+    here = 0  # `lexer.i` is behind what is read by tokens
+    while here < end:
+        if token := match(script, here):
+            here = token.end()
             kind = token.lastindex or 0
-            text = token[kind]
-            if kind <= _WORDS:
-                word = Word(text, quoted=kind > 1)
-                if words or word.quoted or "=" not in text:
-                    words.append(word)
+            if kind == 1:
+                if words or "=" not in token[1]:
+                    words.append(Word(token[1]))
                 else:
-                    bare = _leave_out_assignment(word)
+                    bare = _leave_out_assignment(Word(token[1]))
+            elif kind <= _WORDS:
+                words.append(Word(token[kind], True, True))
             elif kind == _REDIRECTED:
                 bare = bare or not words
             else:
-                separator = text
+                separator = token[kind]
                 _end_segment(separator, words, bare, found)
                 words, bare = [], False
             continue
+        lexer.i = here
         char = lexer.skip(_BLANKS)
         if not char:
             break
@@ -134,6 +140,7 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
                 words.append(word)
             else:
                 bare = _leave_out_assignment(word)
+        here = lexer.i
     if words:
         found.append(_segment(words))
     elif bare or separator in _JOINTS:

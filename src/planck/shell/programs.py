@@ -87,11 +87,18 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Its first word says what it does; with one of these it starts any other program."""
     valued: frozenset[str] = frozenset()
     """Options before that word whose value is the next word."""
+    commands: frozenset[str] = frozenset()
+    """Every first word that it always knows; another one may be an alias or an abbreviation of one of them.
+    Empty: not listed here."""
+    synonyms: Mapping[str, str] = {}
+    """First words that do what another one does, by their other name."""
 
     @property
     def assigns(self) -> bool:
         """Its arguments are assignments too."""
-        return self.builtin is Builtin.DECLARES or (self.prefix is not None and self.prefix.assigns)
+        if self.builtin is not None and self.builtin is Builtin.DECLARES:
+            return True
+        return self.prefix is not None and self.prefix.assigns
 
     @property
     def runs_anything(self) -> bool:
@@ -118,8 +125,15 @@ def find_program(name: str) -> Program:
     return UNKNOWN if found is None else found
 
 
+def find_family(name: str) -> str:
+    """Returns what a name says without its version and ending: `pip3.11` is `pip`, `git.exe` is `git`."""
+    name = _ENDING.sub("", name)
+    return re.sub(r"[-_.]?\d[\d.]*$", "", name) or name
+
+
 UNKNOWN = Program()
 _VERSION = "0123456789."
+_ENDING = re.compile(r"\.(?:exe|cmd|bat|com)$", re.IGNORECASE)
 
 _STARTING = frozenset(
     {"run", "run-script", "exec", "x", "dlx", "create", "tool", "generate", "config", "alias", "extension"}
@@ -129,13 +143,107 @@ _SHELL_IN_SQL = re.compile(r".*(?:\\!|\bsystem\b|\bPROGRAM\b)", re.DOTALL | re.I
 _DOT_COMMAND = re.compile(
     r"(?:.*\n)?\s*\.(?:sh|sy|re|lo)|.*\b(?:edit|load_extension)\b", re.DOTALL | re.IGNORECASE
 )
+_GIT_COMMANDS = """
+add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
+check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree
+config count-objects credential describe diff diff-files diff-index diff-tree difftool fast-export fast-import
+fetch fetch-pack filter-branch fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep
+hash-object help index-pack init init-db interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit
+maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree mv name-rev notes
+pack-objects pack-redundant pack-refs patch-id prune prune-packed pull push range-diff read-tree rebase
+receive-pack reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm
+send-pack shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace
+submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info
+upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree
+"""
+"""What every git of the last years has. A name that some lack is not here: there it can be an alias."""
+_NPM_SYNONYMS = {
+    other: name
+    for name, others in {
+        "install": "i in ins inst insta instal isnt isnta isntal isntall add install-test it",
+        "ci": "clean-install ic install-clean isntall-clean install-ci-test cit clean-install-test sit",
+        "uninstall": "r rm un unlink remove",
+        "update": "up upgrade udpate",
+        "list": "ls la ll",
+        "login": "adduser add-user",
+        "run": "run-script rum urn",
+        "view": "v info show",
+        "search": "s se find",
+        "init": "create innit",
+        "test": "t tst",
+        "exec": "x",
+        "config": "c",
+        "link": "ln",
+        "rebuild": "rb",
+        "dedupe": "ddp",
+        "dist-tag": "dist-tags",
+        "owner": "author",
+        "org": "ogr",
+        "bugs": "issues",
+        "docs": "home",
+        "version": "verison",
+        "help": "hlep",
+    }.items()
+    for other in others.split()
+} | {f"run {script}": script for script in ("restart", "start", "stop", "test")}
+_NPM_COMMANDS = """
+access audit bugs cache ci completion config dedupe deprecate diff dist-tag docs doctor edit exec explain
+explore find-dupes fund get help help-search init install install-ci-test install-test link list login logout
+org outdated owner pack ping pkg prefix profile prune publish query rebuild repo restart root run sbom search
+set shrinkwrap star stars start stop team test token undeprecate uninstall unpublish unstar update version
+view whoami
+"""
+_CARGO_COMMANDS = """
+add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init install
+locate-project login logout metadata miri new owner package pkgid publish r read-manifest remove report rm run
+rustc rustdoc search t test tree uninstall update vendor verify-project version yank
+"""
+"""With what every toolchain brings. An alias could take such a name; a build script can do as much."""
+_GH_COMMANDS = """
+alias api attestation auth browse cache codespace completion config extension gist gpg-key help issue label
+org pr project release repo ruleset run search secret ssh-key status variable version workflow
+"""
+_DOCKER_COMMANDS = """
+ai attach bake build builder buildx checkpoint commit compose config container context cp create debug desktop
+diff events exec export extension help history image images import info init inspect kill load login logout
+logs manifest mcp model network node pause plugin port ps pull push rename restart rm rmi run sandbox save
+sbom scout search secret service stack start stats stop swarm system tag top trust unpause update version
+volume wait
+"""
+_OF_CONTAINERS = """
+attach commit cp create diff exec export kill logs pause port rename restart rm run start stats stop top
+unpause update wait
+"""
+_OF_IMAGES = "build history import load pull push save tag"
+_DOCKER_SYNONYMS = {
+    **{f"container {verb}": verb for verb in _OF_CONTAINERS.split()},
+    **{f"image {verb}": verb for verb in _OF_IMAGES.split()},
+    **{f"{builder} build": "build" for builder in ("builder", "buildx")},
+    **{f"{what} push": "push" for what in ("compose", "manifest", "plugin")},
+    **{"container remove": "rm", "image rm": "rmi", "image remove": "rmi", "image ls": "images"},
+    **{"container ls": "ps", "container ps": "ps", "bake": "build", "buildx bake": "build"},
+}
+_KUBECTL_COMMANDS = """
+alpha annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion
+config cordon cp create debug delete describe diff drain edit events exec explain expose get help kustomize
+label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version
+wait
+"""
+_HELM_COMMANDS = """
+completion create dependency env get help history install lint list package plugin pull push registry repo
+rollback search show status template test uninstall upgrade verify version
+"""
+_HELM_SYNONYMS = {
+    **{"del": "uninstall", "delete": "uninstall", "un": "uninstall", "ls": "list", "hist": "history"},
+    **{"dep": "dependency", "dependencies": "dependency", "fetch": "pull", "inspect": "show"},
+}
 _COMPILER_PLUGINS = ("-fplugin", "-specs", "--specs")
 _PACKAGE = ("package.json", ".npmrc")
 _NPM_SETTINGS = ("--node-options", "--userconfig")
 
 _PLAIN_PREFIXES = """
 builtin busybox caffeinate catchsegv ccache chronic command dbus-launch dbus-run-session distcc
-dumb-init eatmydata fakechroot fakeroot firejail i386 i686 ifne linux32 linux64 nohup prlimit proot
+dumb-init eatmydata fakechroot fakeroot firejail gnohup i386 i686 ifne linux32 linux64 nohup prlimit proot
 rlwrap sccache sem setarch setsid tini torify torsocks toybox uname26 unbuffer valgrind x86_64
 """
 _PROJECT_TOOLS = """
@@ -181,10 +289,12 @@ TABLE: Mapping[str, Program] = {
         is_opaque=True, runs_file=True, interpreter=Interpreter("e")
     ),
     "dc": Program(is_opaque=True, interpreter=Interpreter("e")),
-    "clojure ghc": Program(interpreter=Interpreter("e")),
-    "elixir groovy racket scala": Program(runs_file=True, interpreter=Interpreter("e")),
-    "cmd elvish erb erl ghci iex java jshell kotlin nu powershell": Program(runs_file=True),
-    "runghc swift ts-node tsx wish xonsh": Program(runs_file=True),
+    "clojure": Program(is_opaque=True, interpreter=Interpreter("e")),
+    "ghc": Program(interpreter=Interpreter("e")),
+    "elixir groovy racket scala": Program(is_opaque=True, runs_file=True, interpreter=Interpreter("e")),
+    "cmd elvish erb erl ghci iex jshell nu powershell": Program(is_opaque=True, runs_file=True),
+    "runghc ts-node tsx wish xonsh": Program(is_opaque=True, runs_file=True),
+    "java kotlin swift": Program(runs_file=True),
     "lldb run-parts": Program(is_opaque=True, runs_file=True),
     "deno": Program(is_opaque=True, is_project_tool=True, interpreter=Interpreter("ep")),
     "bun": Program(
@@ -208,20 +318,23 @@ TABLE: Mapping[str, Program] = {
     "less": Program(way_out=re.compile(r"\+")),
     "psql": Program(way_out=_SHELL_IN_SQL, runs_file=True, interpreter=Interpreter("c", is_client=True)),
     "mysql mariadb": Program(way_out=_SHELL_IN_SQL, interpreter=Interpreter("e", is_client=True)),
-    "duckdb": Program(interpreter=Interpreter("c", is_client=True)),
-    "mongosh redis-cli": Program(interpreter=Interpreter(is_client=True)),
+    "duckdb": Program(way_out=_DOT_COMMAND, interpreter=Interpreter("c", is_client=True)),
+    "mongosh": Program(is_opaque=True, interpreter=Interpreter(is_client=True)),
+    "redis-cli": Program(interpreter=Interpreter(is_client=True)),
     "sqlite sqlite3": Program(way_out=_DOT_COMMAND, runs_file=True, interpreter=Interpreter(language="sql")),
     # What starts the command behind its own words.
     _PLAIN_PREFIXES: Program(prefix=Prefix()),
-    "envdir faketime gosu s6-setuidgid setuidgid su-exec chroot taskset": Program(prefix=Prefix(operands=1)),
+    "envdir faketime gosu s6-setuidgid setuidgid su-exec chroot gchroot taskset": Program(
+        prefix=Prefix(operands=1)
+    ),
     "cross-env": Program(prefix=Prefix(assigns=True)),
-    "time": Program(prefix=Prefix("fo", ("format", "output"))),
-    "nice": Program(prefix=Prefix("n", ("adjustment",))),
+    "time gtime": Program(prefix=Prefix("fo", ("format", "output"))),
+    "nice gnice": Program(prefix=Prefix("n", ("adjustment",))),
     "ionice": Program(prefix=Prefix("cnpPu", ("class", "classdata"))),
     "chrt": Program(prefix=Prefix("TPD", operands=1)),
-    "stdbuf": Program(prefix=Prefix("ioe", ("input", "output", "error"))),
-    "timeout": Program(prefix=Prefix("ks", ("kill-after", "signal"), operands=1)),
-    "env": Program(
+    "stdbuf gstdbuf": Program(prefix=Prefix("ioe", ("input", "output", "error"))),
+    "timeout gtimeout": Program(prefix=Prefix("ks", ("kill-after", "signal"), operands=1)),
+    "env genv": Program(
         prefix=Prefix("uCa", ("unset", "chdir", "argv0"), assigns=True), scripts=("-S", "--split-string")
     ),
     "sudo": Program(
@@ -240,7 +353,7 @@ TABLE: Mapping[str, Program] = {
         scripts=("-c", "--command", "--session-command"),
     ),
     "sg": Program(is_opaque=True, reshells=True, scripts=("-c",)),
-    "xargs": Program(
+    "xargs gxargs": Program(
         prefix=Prefix(
             "InPLdsEa",
             (
@@ -273,6 +386,7 @@ TABLE: Mapping[str, Program] = {
     "watch": Program(prefix=Prefix("n", ("interval",)), reshells=True),
     "script": Program(prefix=Prefix(), reshells=True, scripts=("-c", "--command")),
     "entr": Program(prefix=Prefix(), scripts=("-s",)),
+    "systemd-inhibit": Program(prefix=Prefix(long=("what", "who", "why", "mode"))),
     "numactl": Program(prefix=Prefix("CNmpil")),
     "xvfb-run": Program(prefix=Prefix("efnps")),
     # What starts others in a way that nobody follows here, or elsewhere.
@@ -282,7 +396,7 @@ TABLE: Mapping[str, Program] = {
     "at batch crontab hyperfine mosh rsh screen socat ssh tmux": Program(is_opaque=True, reshells=True),
     "concurrently cpulimit daemonize pdsh perf start-stop-daemon watchexec": Program(is_opaque=True),
     # What starts others by an option, or behind a word of its own.
-    "tar": Program(
+    "tar gtar bsdtar": Program(
         launches=True,
         scripts=(
             *("--to-command", "--checkpoint-action", "-I", "--use-compress-program", "--rsh-command", "-F"),
@@ -294,8 +408,8 @@ TABLE: Mapping[str, Program] = {
     "wget": Program(scripts=("--use-askpass", "-e", "--execute")),
     "tcpdump": Program(scripts=("-z",)),
     "bat": Program(scripts=("--pager",)),
-    "split": Program(scripts=("--filter",)),
-    "sort": Program(scripts=("--compress-program",), is_data=True),
+    "split gsplit": Program(scripts=("--filter",)),
+    "sort gsort": Program(scripts=("--compress-program",), is_data=True),
     "scp sftp": Program(scripts=("-S",)),
     "nc ncat": Program(scripts=("-e", "-c", "--exec", "--sh-exec")),
     "nodemon": Program(scripts=("--exec", "-x")),
@@ -324,15 +438,30 @@ TABLE: Mapping[str, Program] = {
             {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
             | {"--attr-source"}
         ),
+        commands=frozenset(_GIT_COMMANDS.split()),
+        synonyms={"send-pack": "push", "http-push": "push", "subtree push": "push", "stage": "add"},
     ),
-    "aws az brew dnf gcloud gem gh glab jj mamba pacman rustup snap yum": Program(verbs=_STARTING),
+    "gh": Program(verbs=_STARTING, commands=frozenset(_GH_COMMANDS.split())),
+    "aws az brew dnf gcloud gem glab jj mamba pacman rustup snap yum": Program(verbs=_STARTING),
     "pixi rye": Program(runners=("run",)),
     "docker": Program(
         is_project_tool=True,
         valued=frozenset({"-H", "--host", "-c", "--context", "-l", "--log-level", "--config"}),
+        commands=frozenset(_DOCKER_COMMANDS.split()),
+        synonyms=_DOCKER_SYNONYMS,
     ),
     "kubectl": Program(
-        valued=frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s"})
+        valued=frozenset(
+            {"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s", "--server"}
+            | {"--as", "--as-group", "--as-uid", "--token", "--request-timeout", "-v", "--v", "--cache-dir"}
+            | {"--certificate-authority", "--client-certificate", "--client-key", "--tls-server-name"}
+        ),
+        commands=frozenset(_KUBECTL_COMMANDS.split()),
+    ),
+    "helm": Program(
+        valued=frozenset({"-n", "--namespace", "--kube-context", "--kubeconfig"}),
+        commands=frozenset(_HELM_COMMANDS.split()) | frozenset(_HELM_SYNONYMS),
+        synonyms=_HELM_SYNONYMS,
     ),
     # What does what a file of its folder says.
     "make gmake": Program(
@@ -349,6 +478,8 @@ TABLE: Mapping[str, Program] = {
         loading=_NPM_SETTINGS,
         verbs=_STARTING,
         valued=frozenset({"--prefix", "-C", "-w", "--workspace"}),
+        commands=frozenset(_NPM_COMMANDS.split()) | frozenset(_NPM_SYNONYMS),
+        synonyms=_NPM_SYNONYMS,
     ),
     "pnpm yarn": Program(
         is_project_tool=True,
@@ -364,6 +495,8 @@ TABLE: Mapping[str, Program] = {
         loading=("--config",),
         verbs=_STARTING,
         valued=frozenset({"-C", "--config", "--color", "-Z"}),
+        commands=frozenset(_CARGO_COMMANDS.split()),
+        synonyms={"b": "build", "c": "check", "d": "doc", "r": "run", "t": "test", "rm": "remove"},
     ),
     "go": Program(is_project_tool=True, scripts=("-exec", "-toolexec", "-vettool"), verbs=_STARTING),
     "gradle": Program(is_project_tool=True, loading=("--init-script",)),
@@ -371,9 +504,11 @@ TABLE: Mapping[str, Program] = {
     "conda hatch pdm poetry": Program(is_project_tool=True, runners=("run",), verbs=_STARTING),
     "pipenv pipx": Program(is_project_tool=True, runners=("run",)),
     "bundle": Program(is_project_tool=True, runners=("exec",), verbs=_STARTING),
-    "direnv mise": Program(is_project_tool=True, runners=("exec",)),
+    "direnv": Program(is_project_tool=True, runners=("exec",)),
+    "mise": Program(is_project_tool=True, runners=("exec", "x")),
     "cmake": Program(is_project_tool=True, runners=("-E env", "-E time", "-E chdir")),
-    "composer nix pip": Program(is_project_tool=True, verbs=_STARTING),
+    "composer pip": Program(is_project_tool=True, verbs=_STARTING),
+    "nix": Program(is_project_tool=True, runners=("run", "develop", "shell"), verbs=_STARTING),
     "ansible nix-shell": Program(is_project_tool=True, is_opaque=True),
     _PROJECT_TOOLS: Program(is_project_tool=True),
     # What runs nothing.

@@ -56,6 +56,23 @@ def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     return Reach((*parts, *more), survey.unknown, tuple(survey.perhaps))
 
 
+def find_handed(commands: Iterable[Segment]) -> Reach:
+    """Returns what starts if a program hands these words to a launcher, as `env x`, or a text to a shell."""
+    survey = _Survey()
+    for words in commands:
+        first = words[0]
+        text = first.text.partition("=")[2] if first.text[:1] == "-" else first.text
+        if any(blank in text for blank in " \t\n"):
+            survey.add_script(text.removeprefix("!").replace(EXPANDED, "$_"), 1)
+        elif len(words) > 1 and first.known and starts_others(words):
+            count = len(survey.commands)
+            for launch in find_launches(words):
+                survey.add_launch(launch, 1, {})
+            if find_program(basename(first)).is_shell and count == len(survey.commands):
+                survey.doubt(find_opacity(words))
+    return Reach(tuple(survey.commands), survey.unknown)
+
+
 def _find_verb(words: Segment) -> int:
     """Returns where a word stands that may mean "start what follows"; 0: nowhere."""
     for i, word in enumerate(words):
@@ -74,14 +91,14 @@ class _Survey:
     def add_script(self, text: str, depth: int) -> None:
         """Adds the commands of a text that a shell reads."""
         if depth > MAX_DEPTH or len(text) > MAX_LENGTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("the command is too deeply nested or too long to analyze")
+            self.doubt("the command is too deeply nested or too long to analyze")
             return
         if "\\\n" in text:
             self.add_script(text.replace("\\\n", ""), depth + 1)
         try:
             self._add_read(read(text, template=False), depth)
         except ShellError as problem:
-            self._doubt(f"the command cannot be analyzed, because {problem}")
+            self.doubt(f"the command cannot be analyzed, because {problem}")
 
     def _add_read(self, script: Script, depth: int) -> None:
         constants = _find_constants(script.commands)
@@ -94,6 +111,13 @@ class _Survey:
             self._add_substitutions(part, depth)
         for given in script.inputs:
             self._add_input(given, depth)
+            for words in script.commands:
+                if (
+                    words
+                    and (way_out := find_program(basename(words[0])).way_out)
+                    and way_out.match(given.text)
+                ):
+                    self.doubt(f"{basename(words[0])!r} can start programs")
 
     def add_command(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
         """Adds one command and what it starts."""
@@ -108,7 +132,7 @@ class _Survey:
         if not words:
             return
         if depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
-            self._doubt("the command is too deeply nested or too long to analyze")
+            self.doubt("the command is too deeply nested or too long to analyze")
             return
         self.commands.append(words)
         if not words[0].known:
@@ -116,29 +140,31 @@ class _Survey:
             return
         mentions = program.is_data or name in _READ_APART
         if not mentions and len(self.perhaps) < MAX_COMMANDS and (verb := _find_verb(words)):
-            self.perhaps += [words[i:] for i in range(verb + 1, len(words))]
+            self.perhaps += [words[i:] for i in range(verb + 1, min(len(words), MAX_COMMANDS))]
+            if len(words) > MAX_COMMANDS:
+                self.doubt("the command is too deeply nested or too long to analyze")
         for launch in find_launches(words):
-            self._add_launch(launch, depth, constants)
+            self.add_launch(launch, depth, constants)
         if why := find_opacity(words):
             self._reads_input |= program.is_shell
-            self._doubt(why)
+            self.doubt(why)
 
     def _add_assignment(self, word: Word, depth: int) -> None:
         """Adds what a variable makes programs start."""
         if _CHANGES_NAMES.match(word.text):
-            self._doubt("an assignment can change which programs run")
+            self.doubt("an assignment can change which programs run")
         elif found := _COMMAND_LINES.match(word.text):
             self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
 
     def doubt_quoted(self, words: Iterable[Word]) -> None:
         """A quoted substitution is a text; but bash evaluates some texts, if they come to an index."""
         if any("$(" in word.text or "`" in word.text for word in words):
-            self._doubt("a quoted string contains a substitution that bash may evaluate")
+            self.doubt("a quoted string contains a substitution that bash may evaluate")
 
-    def _add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
+    def add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
         if launch.unknown:
             self._reads_input |= launch.reads_input
-            self._doubt(launch.unknown)
+            self.doubt(launch.unknown)
         elif launch.script is not None:
             self.add_script(launch.script, depth + 1)
         else:
@@ -148,7 +174,7 @@ class _Survey:
         """Adds what a program's name may turn out to be, as far as the line itself tells."""
         program = words[0]
         if EXPANDED in program.text:
-            self._doubt("a program's name is known only at run time")
+            self.doubt("a program's name is known only at run time")
             texts = {"", *program.defaults, *(t for name in program.names for t in constants.get(name, ()))}
             for text in sorted(texts):
                 split = program.text.replace(EXPANDED, text).split()
@@ -171,7 +197,7 @@ class _Survey:
             try:
                 script = read_substitution(text[end:])
             except ShellError as problem:
-                self._doubt(f"the command cannot be analyzed, because {problem}")
+                self.doubt(f"the command cannot be analyzed, because {problem}")
                 return
             self._add_read(script, depth + 1)
             end += script.i
@@ -181,7 +207,7 @@ class _Survey:
         if self._reads_input:
             self.add_script(given.text.replace(EXPANDED, "$_"), depth + 1)
 
-    def _doubt(self, why: str) -> None:
+    def doubt(self, why: str) -> None:
         if why not in self.unknown:
             self.unknown = f"{self.unknown}; {why}" if self.unknown else why
 
