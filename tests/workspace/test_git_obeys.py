@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from planck.records.authority import Mode
+from planck.records.outcome import ErrorKind
+from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.process.containment import sandbox_program
 from tests.workspace.place import NOBODY, Place
 
@@ -26,6 +28,8 @@ class Case(msgspec.Struct, frozen=True):
     git: str = "git status"
     workspace: str = "."
     """Below the repository's own folder."""
+    variable: str = ""
+    """What names the folder `conf` of the workspace, or a file in it, as git's configuration."""
 
 
 _EVIL = """evil() {
@@ -223,6 +227,96 @@ CASES = {
 }
 
 
+def _hook(body: str, script: str = "tools/check.sh", *, where: str = ".git/hooks/pre-commit") -> Case:
+    """A hook of the user's that runs a script of the workspace, which a command then replaces."""
+    lay = f"mkdir -p $(dirname {where}) $(dirname {script}); echo exit 0 > {script}; chmod +x {script};"
+    write = f"cat > {where} <<'END'\n#!/bin/sh\n{body}\nEND\nchmod +x {where}\n"
+    folder = script.partition("/")[0]
+    plant = f"rm -f {script}; evil {script}; mv {folder} away; evil {script}"
+    return Case(f"{lay}\n{write}", plant, _COMMIT)
+
+
+_TOP = "$(git rev-parse --show-toplevel)"
+HOOKS = {
+    "as a program": _hook("./tools/check.sh"),
+    "without a dot": _hook("tools/check.sh --fix"),
+    "that is not there": msgspec.structs.replace(
+        _hook("[ -x ./tools/check.sh ] && ./tools/check.sh; exit 0"),
+        lay=_hook("[ -x ./tools/check.sh ] && ./tools/check.sh; exit 0").lay + "rm -r tools",
+    ),
+    "for a shell": _hook("sh tools/check.sh"),
+    "for a shell with options": _hook("bash -e -o pipefail tools/check.sh"),
+    "for Python": msgspec.structs.replace(
+        _hook("python3 -W ignore tools/check.py", "tools/check.py"),
+        plant='printf \'open("%s", "w")\n\' RAN > tools/check.py',
+    ),
+    "as a module of Python": msgspec.structs.replace(
+        _hook("python3 -m tools.check", "tools/check.py"),
+        plant='printf \'open("%s", "w")\n\' RAN > tools/check.py',
+    ),
+    "by exec": _hook('exec ./tools/check.sh "$@"'),
+    "by a dot": _hook(". ./tools/check.sh"),
+    "by a dot below its own folder": _hook('. "$(dirname "$0")/../../tools/check.sh"'),
+    "after cd": _hook("cd tools && ./check.sh"),
+    "after cd to the top": _hook(f'cd "{_TOP}/tools"\n./check.sh'),
+    "from the top": _hook(f'"{_TOP}"/tools/check.sh'),
+    "from the top that a variable has": _hook(f'ROOT="{_TOP}"\n"$ROOT/tools/check.sh"'),
+    "that a variable has": _hook('SCRIPT=tools/check.sh\nsh "$SCRIPT"'),
+    "from where it runs": _hook('"$PWD/tools/check.sh"'),
+    "in a function": _hook("check() {\n  tools/check.sh\n}\ncheck"),
+    "in a branch": _hook('if true; then\n  case "$0" in *) tools/check.sh;; esac\nfi'),
+    "in a pipe": _hook("echo x | xargs ./tools/check.sh"),
+    "in a text for a shell": _hook("env X=1 timeout 20 sh -c 'tools/check.sh'"),
+    "in a substitution": _hook('said="$(tools/check.sh)"'),
+    "that another script runs": msgspec.structs.replace(
+        _hook("sh first.sh"), lay=_hook("sh first.sh").lay + "echo ./tools/check.sh > first.sh"
+    ),
+    "in a hook of another language": msgspec.structs.replace(
+        _hook("x"),
+        lay=_hook("x").lay
+        + "printf '#!/usr/bin/env python3\\nimport os\\nos.system(\"sh tools/check.sh\")\\n'"
+        " > .git/hooks/pre-commit",
+    ),
+    "in a hook in a folder of the workspace": msgspec.structs.replace(
+        _hook("./tools/check.sh", where="h/pre-commit"),
+        lay=_hook("./tools/check.sh", where="h/pre-commit").lay + "git config core.hooksPath h",
+    ),
+    "in a hook as husky lays it": msgspec.structs.replace(
+        _hook("./tools/check.sh", where=".husky/pre-commit"),
+        lay=_hook("./tools/check.sh", where=".husky/pre-commit").lay
+        + "mkdir .husky/_; git config core.hooksPath .husky/_;"
+        'printf \'#!/bin/sh\\nsh -e "$(dirname "$(dirname "$0")")/$(basename "$0")"\\n\''
+        " > .husky/_/pre-commit; chmod +x .husky/_/pre-commit",
+    ),
+    "in the hook of the user's own configuration": msgspec.structs.replace(
+        _hook("./tools/check.sh", where="../home-hooks/pre-commit"),
+        lay=_hook("./tools/check.sh", where="../home-hooks/pre-commit").lay
+        + "git config -f \"$HOME/.gitconfig\" core.hooksPath '~/home-hooks'",
+    ),
+}
+CASES |= {
+    f"{what} that {variable} names": Case(
+        f"mkdir -p {os.path.dirname(file)}; git config -f {file} {lay}",
+        plant.replace("@", file),
+        git,
+        ".",
+        variable,
+    )
+    for variable, file in {
+        "GIT_CONFIG_GLOBAL": "conf/file",
+        "GIT_CONFIG_SYSTEM": "conf/file",
+        "XDG_CONFIG_HOME": "conf/git/config",
+    }.items()
+    for what, lay, plant, git in (
+        ("the configuration", "x.y z", f"{_CONFIG} > @", "git status"),
+        ("the hooks in a configuration", "core.hooksPath h", "evil h/pre-commit", _COMMIT),
+        ("a program in a configuration", "core.fsmonitor ./mon.sh", "evil mon.sh", "git status"),
+        ("an included file of a configuration", "include.path ~/ws/more", f"{_CONFIG} > more", "git status"),
+    )
+}
+CASES |= {f"a script that a hook names {how}": case for how, case in HOOKS.items()}
+
+
 OWNERS = [NOBODY, pytest.param(0, marks=pytest.mark.soak)] if os.geteuid() == 0 else [os.geteuid()]
 
 
@@ -233,11 +327,13 @@ async def test_nothing_that_a_command_wrote_is_run_by_the_users_git(
 ) -> None:
     case, repository, ran = CASES[name], place.ws, place.base / "ran"
     monkeypatch.setenv("HOME", str(place.base))
+    if case.variable:
+        monkeypatch.setenv(case.variable, _find_value(place, case.variable))
     _lay(place, case)
     place.ws = repository / case.workspace
     done = await place.run(Mode.WORKSPACE, (_EVIL + case.plant).replace("RAN", str(ran)) + "; touch fine")
     assert (place.ws / "fine").exists(), done.output
-    said = _run(place, repository, case.git)
+    said = _run(place, repository, case.git, case.variable)
     assert not ran.exists(), f"{done.output}\n{said}"
 
 
@@ -261,8 +357,64 @@ def test_these_would_run(place: Place, name: str) -> None:
     case, repository, ran = CASES[name], place.ws, place.base / "ran"
     _lay(place, case)
     _run(place, repository / case.workspace, (_EVIL + case.plant).replace("RAN", str(ran)))
-    said = _run(place, repository, case.git)
+    said = _run(place, repository, case.git, case.variable)
     assert ran.exists(), said
+
+
+@pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
+@pytest.mark.parametrize("name", HOOKS)
+def test_no_file_tool_writes_what_a_hook_runs(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HOME", str(place.base))
+    _lay(place, HOOKS[name])
+    root = Root(place.ws)
+    script = "tools/check.py" if "Python" in name else "tools/check.sh"
+    with pytest.raises(WorkspaceError) as refused, root.writing(script):
+        pass
+    assert refused.value.err.kind is ErrorKind.PROTECTED_PATH
+    with root.writing("src/main.sh") as slot:
+        slot.replace(b"fine", None)
+
+
+@pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
+@pytest.mark.parametrize("is_repository", [True, False])
+@pytest.mark.parametrize("variable", ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"])
+def test_no_file_tool_writes_the_configuration_that_a_variable_names(
+    place: Place, monkeypatch: pytest.MonkeyPatch, variable: str, is_repository: bool
+) -> None:
+    monkeypatch.setenv(variable, _find_value(place, variable))
+    _lay(place, Case("" if is_repository else "rm -r .git", ""))
+    file = "conf/git/config" if variable.startswith("XDG") else "conf/file"
+    with pytest.raises(WorkspaceError, match="run or read by the user's git"), Root(place.ws).writing(file):
+        pass
+
+
+@pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
+@pytest.mark.parametrize(
+    ("hook", "files"),
+    [
+        (
+            "lefthook run pre-commit",
+            ("lefthook.yml", "lefthook-local.yml", ".lefthook/pre-commit/x", "tools/x.sh"),
+        ),
+        (
+            "exec pre-commit hook-impl --config=.pre-commit-config.yaml",
+            (".pre-commit-config.yaml", "tools/x.sh"),
+        ),
+    ],
+    ids=["lefthook", "pre-commit"],
+)
+def test_no_file_tool_writes_what_a_program_for_hooks_reads(
+    place: Place, hook: str, files: tuple[str, ...]
+) -> None:
+    config = "      - run: sh tools/x.sh\n" if "lefthook" in hook else "    entry: ./tools/x.sh --fast\n"
+    _lay(place, Case(f"echo '{hook}' > .git/hooks/pre-commit; printf '{config}' > {files[0]}", ""))
+    for file in files:
+        with pytest.raises(WorkspaceError), Root(place.ws).writing(file):
+            pass
+    with Root(place.ws).writing("tools/y.sh") as slot:
+        slot.replace(b"fine", None)
 
 
 def _lay(place: Place, case: Case) -> None:
@@ -274,7 +426,11 @@ def _lay(place: Place, case: Case) -> None:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
-def _run(place: Place, folder: Path, script: str) -> str:
+def _find_value(place: Place, variable: str) -> str:
+    return str(place.base / "ws/conf" / ("" if variable.startswith("XDG") else "file"))
+
+
+def _run(place: Place, folder: Path, script: str, variable: str = "") -> str:
     """As the owner, who trusts the folder."""
     names = ("AUTHOR", "COMMITTER")
     environment = {
@@ -286,6 +442,10 @@ def _run(place: Place, folder: Path, script: str) -> str:
         "GIT_CONFIG_VALUE_0": "*",
         **{f"GIT_{name}_{what}": "x@y" for name in names for what in ("NAME", "EMAIL")},
     }
+    if variable:
+        environment[variable] = _find_value(place, variable)
+    if variable == "GIT_CONFIG_SYSTEM":
+        del environment["GIT_CONFIG_NOSYSTEM"]
     done = subprocess.run(
         ["/bin/sh", "-c", script],
         cwd=folder,
@@ -297,3 +457,28 @@ def _run(place: Place, folder: Path, script: str) -> str:
         stdin=subprocess.DEVNULL,
     )
     return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("sub/.git", "gitdir: ../a\0b\n"),
+        ("sub/.git/commondir", "../a\0b\n"),
+        ("sub/.git/config", "[include]\n\tpath = ../a\0b\n"),
+        ("sub/.git/config", '[includeIf "gitdir:x"]\n\tpath = a\0b\n'),
+        ("sub/.git/config", "[core]\n\thooksPath = a\0b\n\tfsmonitor = ./a\0b\n\tattributesFile = a\0b\n"),
+        ("sub/.git/config.worktree", "[core]\n\tpager = ./a\0b\n"),
+        ("sub/.git/hooks/pre-commit", "#!/bin/a\0b\n./run\0it.sh\n"),
+        ("sub/.git/hooks/post-merge", "#!/usr/bin/env python3\nopen('x/a\0b.py')\n"),
+    ],
+)
+def test_a_nul_in_a_file_of_gits_keeps_no_command_from_running(tmp_path: Path, file: str, text: str) -> None:
+    from planck.workspace.git.repository import places_of
+
+    git = tmp_path / "sub/.git"
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    if git.is_dir():
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / file).write_text(text)
+    places = [*places_of(str(git), str(git.parent), (str(tmp_path),))]
+    assert all("\0" not in place for place in places)

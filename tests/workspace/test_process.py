@@ -529,7 +529,7 @@ async def test_an_ordinary_user_gets_the_same_containment() -> None:
     tag = a_tag()
     program = textwrap.dedent(
         """
-        import asyncio, os, sys
+        import asyncio, os, shutil, sys  # what is loaded later may lie where nobody can read
         from pathlib import Path
         from planck.workspace.process.containment import containment
         from planck.workspace.process.process import Command, allowed, run, shell

@@ -106,7 +106,7 @@ async def _is_dirty(top: Path, git: Path, environment: Mapping[str, str], patien
 
 def _is_harmless(git: Path) -> bool:
     """Whether the repository's own files name nothing that `git status` would run or follow."""
-    common = Path(os.path.join(git, _read(git / "commondir").strip() or "."))
+    common = Path(os.path.join(git, _read(git / "commondir").partition("\0")[0].strip() or "."))
     files = [_read(common / "config"), _read(git / "config.worktree")]
     harmless = re.compile(_HARMLESS, re.VERBOSE | re.IGNORECASE)  # few starts come here
     plain = all(harmless.fullmatch(line) for text in files for line in text.split("\n"))

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from planck.workspace.paths.paths import is_inside, stamp_file
@@ -42,12 +42,33 @@ def places_of(git: str, worktree: str, roots: Sequence[str]) -> Iterator[str]:
         configuration.read(file)
     named = [*({folder, common} - {git}), *configuration.named]
     indexes = [f"{folder}/index"]
+    hooks = list[str]()
     for place in {folder, common, f"{common}/hooks", *configuration.folders}:
-        links, shared = _look_in(place, stamp_file(place))
+        links, shared, files = _look_in(place, stamp_file(place))
         named += links
         indexes += shared
+        if place not in (folder, common):
+            hooks += files
+    if hooks:
+        from planck.workspace.git.hooks import list_run  # most repositories have none
+
+        named += list_run(sorted(hooks), worktree, tuple(roots))
     for index in indexes:
         named += (f"{worktree}/{path}/.git" for path in _submodules(index, configuration.digest_size))
+    yield from _keep_inside(named, roots)
+
+
+def places_of_the_user(roots: Sequence[str]) -> Iterator[str]:
+    """Those inside the roots that git takes for the user in every repository, because a variable says so."""
+    files = [file for file in _name_by_variables() if is_inside(os.path.realpath(file), roots)]
+    if files:
+        configuration = _Configuration(roots[0])
+        for file in files:
+            configuration.read(file)
+        yield from _keep_inside([*files, *configuration.named], roots)
+
+
+def _keep_inside(named: Iterable[str], roots: Sequence[str]) -> Iterator[str]:
     for place in named:
         real = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
         if is_inside(real, roots) and not any(is_inside(root, (real,)) for root in roots):
@@ -57,6 +78,8 @@ def places_of(git: str, worktree: str, roots: Sequence[str]) -> Iterator[str]:
 def is_obeyed(path: str, root: str) -> bool:
     """Whether git, as the user runs it, would take orders from a file at this canonical path in the root: as
     part of a repository whatever its folder is called, or named by one that the file lies in."""
+    if is_inside(path, places_of_the_user((root,))):
+        return True
     folder = path
     while (above := os.path.dirname(folder)) != folder:
         folder = above
@@ -88,31 +111,52 @@ def _target(file: str) -> str:
 
 def _first_line(file: str) -> str:
     try:
-        return os.fsdecode(read_regular(file, _MAX_FILE)).partition("\n")[0].strip()
+        return end_at_nul(read_regular(file, _MAX_FILE)).partition("\n")[0].strip()
     except OSError:
         return ""
+
+
+def end_at_nul(data: bytes) -> str:
+    """Returns a file's text where a NUL ends a line: no name of a file may hold one, and git's end there."""
+    return os.fsdecode(data.replace(b"\0", b"\n"))
 
 
 def _of_the_user() -> Iterator[str]:
     yield "/etc/gitconfig"
     yield os.path.expanduser("~/.config/git/config")
     yield os.path.expanduser("~/.gitconfig")
+    yield from _name_by_variables()
+
+
+def _name_by_variables() -> Iterator[str]:
+    """Git reads these instead of the usual ones; whoever starts git later may have either."""
+    for name, below in (
+        ("GIT_CONFIG_SYSTEM", ""),
+        ("GIT_CONFIG_GLOBAL", ""),
+        ("XDG_CONFIG_HOME", "/git/config"),
+    ):
+        value = os.path.expandvars(f"${name}")
+        if value.startswith("/"):
+            yield os.path.normpath(value + below)
 
 
 @lru_cache(maxsize=1024)
-def _look_in(folder: str, stamp: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Where its links lead (a hook is often one to a script of the project), and parts of a split index."""
-    links, shared = list[str](), list[str]()
+def _look_in(folder: str, stamp: object) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Where its links lead (a hook is often one to a script of the project), parts of a split index, and
+    what is a hook if the folder is one of hooks."""
+    links, shared, hooks = list[str](), list[str](), list[str]()
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
+                if not entry.name.endswith(".sample") and not entry.is_dir():
+                    hooks.append(entry.path)
                 if entry.is_symlink():
                     links.append(os.path.realpath(entry.path))
                 elif entry.name.startswith("sharedindex."):
                     shared.append(entry.path)
     except OSError:
         pass  # none, or no folder
-    return tuple(links), tuple(shared)
+    return tuple(links), tuple(shared), tuple(hooks)
 
 
 class _Configuration:
@@ -131,7 +175,7 @@ class _Configuration:
         if stamp is None or file in self._seen or depth > _MAX_INCLUDES:
             return
         self._seen.add(file)
-        for section, key, value in _read_config(file, stamp):
+        for section, key, value in read_config(file, stamp):
             if key == "path" and section in ("include", "includeif"):
                 included = os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
                 self.named.append(included)
@@ -147,8 +191,9 @@ class _Configuration:
 
     def _add_folder(self, folder: str) -> None:
         # What husky names runs the scripts beside it.
-        self.named.append(os.path.dirname(folder) if os.path.basename(folder) == "_" else folder)
-        self.folders += (folder, f"{folder}/hooks")
+        above = os.path.dirname(folder)
+        self.named.append(above if os.path.basename(folder) == "_" else folder)
+        self.folders += (folder, f"{folder}/hooks", *([above] if os.path.basename(folder) == "_" else ()))
 
     def _add_programs(self, value: str, *, run: bool) -> None:
         for word in _words(value.lstrip("!")):
@@ -162,10 +207,10 @@ _NO_PATH = re.compile(r"^[-/]|[%*:]")
 
 
 @lru_cache(maxsize=256)
-def _read_config(file: str, stamp: object) -> tuple[tuple[str, str, str], ...]:
+def read_config(file: str, stamp: object) -> tuple[tuple[str, str, str], ...]:
     """Sections, keys and values; `stamp` is that of the file, so that a change is read."""
     try:
-        text = os.fsdecode(read_regular(file, _MAX_FILE))
+        text = end_at_nul(read_regular(file, _MAX_FILE))
     except OSError:
         return ()
     found, section = [], ""

@@ -78,8 +78,14 @@ class OutputFile:
                 "change. Use the path of the file itself",
             )
         if inside and self._slot:
-            with root.writing(self._place, create=False):
-                pass  # it refuses what a file tool may not write
+            try:
+                with root.writing(self._place, create=False):
+                    pass  # it refuses what a file tool may not write
+            except WorkspaceError as refused:
+                why = refused.err.details.get("why")  # without what an agent is told to do instead
+                if not why:
+                    raise
+                raise WorkspaceError(refused.err.kind, f"{why}. Choose another file name") from None
 
     def write(self, content: bytes) -> None:
         """Replaces the file by a new one with the old one's mode, also what agents left under its name."""

@@ -101,7 +101,13 @@ class Root:
         if root._protected:
             root._writable = confinement.writable
             root._masked = tuple(place for place in confinement.masked if is_inside(place, (str(self.path),)))
-            root._shown = confinement.shown
+            # A home that is the root itself was chosen by the user; one in a root was not.
+            root._masked += tuple(
+                home
+                for home in confinement.hidden
+                if home not in confinement.roots and is_inside(home, (str(self.path),))
+            )
+            root._shown = (*confinement.shown, *confinement.roots)
         return root
 
     def of_user(self, *, protected: bool) -> "Root":
@@ -111,6 +117,10 @@ class Root:
         root._protected, root._reads_all = protected, False
         root._writable, root._masked, root._shown = None, (), ()
         return root
+
+    def join(self, other: "Root") -> None:
+        """Adds a directory beside it, for all that use this very root."""
+        self._others = (*self._others, other)
 
     def check(self) -> None:
         """Raises if it, or one beside it, was replaced; for those who then open it by its path."""
@@ -364,7 +374,9 @@ class Root:
             )
 
     def _hides(self, place: str) -> bool:
-        return is_inside(place, self._masked) and not is_inside(place, self._shown)
+        """By the innermost: a secret in a folder that is shown, and a folder that is shown among secrets."""
+        closed = max((len(one) for one in self._masked if is_inside(place, (one,))), default=0)
+        return closed > 0 and not any(len(one) >= closed and is_inside(place, (one,)) for one in self._shown)
 
     def _require_writable(self, folder: str, path: str) -> None:
         if self._writable is not None and not is_inside(folder, self._writable):

@@ -1,22 +1,91 @@
-"""Commands that run in the background until somebody ends them."""
+"""Commands of a session's agents: those that are waited for, and those that run on in the background."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from planck.closing import close_all
 from planck.workspace.process.process import Job
 
 REMEMBERED = 64
 """Commands that ended and can still be named: each has the ends of its output in memory."""
+READ_BYTES = 1 << 20
+"""Of a long output that is looked at while it grows, its end."""
+
+
+class ShellCommand(msgspec.Struct, frozen=True):
+    """A command that an agent started, and the process that it became."""
+
+    call_id: str
+    agent_id: str
+    text: str
+    background: bool
+    began: float
+    """By the loop's clock."""
+    job: Job
+
+    @property
+    def running(self) -> bool:
+        return self.job.running
+
+    @property
+    def seconds(self) -> float:
+        """Since it was started."""
+        return asyncio.get_running_loop().time() - self.began
+
+    @property
+    def exit_code(self) -> int | None:
+        """None for as long as it runs."""
+        return None if self.job.running else self.job.completed().exit_code
+
+    def read_output(self) -> str:
+        """Returns what it has put out until now; of more than a mebibyte the end, and a line that says so."""
+        done = self.job.completed()
+        if done.spilled is None:
+            return done.output
+        try:
+            with done.spilled.open("rb") as file:
+                left = max(file.seek(0, 2) - READ_BYTES, 0)
+                file.seek(left)
+                text = file.read(READ_BYTES).decode(errors="replace")
+        except OSError:  # the disk was full, or somebody removed it
+            return done.output
+        return f"[{left:,} earlier bytes are in {done.spilled}]\n{text}" if left else text
 
 
 class Jobs:
-    """Owns its commands: `aclose` leaves none alive."""
+    """Owns the commands in the background: `aclose` leaves none alive. Of the others it knows who runs."""
 
     limit = 16
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
+        self._commands: dict[str, ShellCommand] = {}
+        """By call; in the background also those that ended and can still be named."""
 
     @property
     def running(self) -> dict[str, Job]:
         return {handle: job for handle, job in self._jobs.items() if job.running}
+
+    @property
+    def commands(self) -> tuple[ShellCommand, ...]:
+        """What runs, and what ended in the background; the oldest first."""
+        return tuple(self._commands.values())
+
+    @contextmanager
+    def watch(self, call_id: str) -> Iterator[None]:
+        """Forgets the command of a call that is waited for, once that is over."""
+        try:
+            yield
+        finally:
+            self._commands.pop(call_id, None)
+
+    def note(self, job: Job, call_id: str, agent_id: str, text: str, *, background: bool = False) -> None:
+        """Knows from now on that this command runs."""
+        began = asyncio.get_running_loop().time()
+        self._commands[call_id] = ShellCommand(call_id, agent_id, text, background, began, job)
 
     async def add(self, handle: str, job: Job) -> None:
         """The oldest that ended are forgotten; their outputs stay in their files."""
@@ -24,7 +93,8 @@ class Jobs:
         ended = [handle for handle, job in self._jobs.items() if not job.running]
         for forgotten in ended[:-REMEMBERED]:
             await self.kill(forgotten)  # what left its containment may still hold the pipe
-            self._jobs.pop(forgotten, None)
+            gone = self._jobs.pop(forgotten, None)
+            self._commands = {call: one for call, one in self._commands.items() if one.job is not gone}
 
     def get(self, handle: str) -> Job | None:
         return self._jobs.get(handle)
@@ -37,6 +107,5 @@ class Jobs:
         return job
 
     async def aclose(self) -> None:
-        for handle in list(self._jobs):
-            await self.kill(handle)
-        self._jobs.clear()
+        jobs, self._jobs = self._jobs, {}
+        await close_all(*(job.kill for job in jobs.values()))

@@ -17,7 +17,6 @@ descendant along, or else a process group, which a `setsid` escapes: `containmen
 import asyncio
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -83,13 +82,21 @@ class Completed(msgspec.Struct, frozen=True):
 
 
 async def run(
-    command: Command, timeout: float, on_output: Callable[[bytes], None] | None = None
+    command: Command,
+    timeout: float,
+    on_output: Callable[[bytes], None] | None = None,
+    on_start: "Callable[[Job], None] | None" = None,
 ) -> Completed:
-    """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
+    """Returns when the process has ended or the time is up, even if another process holds its pipes.
+
+    `on_start` is told of the process, once it is there.
+    """
     for _ in range(_ATTEMPTS):
         looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
         job = start(command, on_output, looks=looks)
         try:
+            if on_start:
+                on_start(job)
             timed_out = not await job.wait(timeout)
         finally:
             await job.kill()
@@ -385,7 +392,9 @@ def _first_process(wrapped: Wrapped, *, look: bool) -> tuple[str, ...]:
     if wrapped.level is Containment.BUBBLEWRAP:
         script += _TELL
     if wrapped.note:
-        script += f"echo {shlex.quote(wrapped.note)} >&2; "
+        from shlex import quote
+
+        script += f"echo {quote(wrapped.note)} >&2; "
     if wrapped.level in _WITH_OWN_INIT and _counts_apart():
         script += _FEWER
     return ("/bin/sh", "-c", script + _LIMITS, "sh", str(MAX_FILE // 512), str(MAX_DATA // 1024))

@@ -10,7 +10,8 @@ from functools import cache
 
 from planck.own_code import list_early, list_own, list_sites
 from planck.records.authority import Confinement
-from planck.records.outcome import ErrorKind, add_extra
+from planck.records.outcome import ErrorKind, say_extra
+from planck.workspace.git.settings import read_settings
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.process.containment import Containment, sandbox_program, system_program
 from planck.workspace.process.pipes import Pipes
@@ -20,6 +21,7 @@ from planck.workspace.sandbox.nested import Nested
 from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
 from planck.workspace.sandbox.stubs import Stubs
 from planck.workspace.sandbox.system_calls import bubblewrap_filter
+from planck.workspace.sandbox.view import NOTHING, View, can_reach, find_view
 
 PRIVATE = ("/tmp", "/run", "/var/tmp")
 """Each command has its own: sockets of the desktop, of docker and of agents live there."""
@@ -27,7 +29,6 @@ _SIZES = {"/tmp": 2 << 30, "/var/tmp": 512 << 20, "/run": 64 << 20, "/dev/shm": 
 """Bytes: they are memory, which no other limit of a command counts."""
 _REFUSED = "/proc/version"
 """A file that nobody can open for writing, and that never blocks, in the place of a pipe."""
-_NOTHING = ("--perms", "0555", "--size", "4096", "--tmpfs")
 
 
 class Bubblewrap:
@@ -39,7 +40,7 @@ class Bubblewrap:
         if program is None:
             raise SandboxError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f'bubblewrap is not installed (run "apt-get install bubblewrap", or {add_extra("sandbox")})',
+                f'bubblewrap is not installed (run "apt-get install bubblewrap", or {say_extra("sandbox")})',
             )
         calls = bubblewrap_filter()
         if calls is None:
@@ -82,21 +83,25 @@ class Bubblewrap:
                 words += _sized(folder)
         if confinement.network:
             words += _names_of_hosts()
-        seen = _outermost(place for place in confinement.seen if _to_be_shown(place))
+        # A link in a hidden home is made by the view, which can't where its file is mounted already.
+        links = {place for place in confinement.seen if os.path.islink(place)}
+        links = {place for place in links if is_inside(place, confinement.hidden)}
+        seen = _outermost(place for place in confinement.seen if place not in links and _to_be_shown(place))
         for place in seen:
             words += ("--ro-bind", place, place)
-        outer, inner = _masks(confinement, seen)
+        view = find_view(confinement, _find_owner(writable or roots), (*PRIVATE, *seen))
+        inner = _masks(confinement, seen, view)
         starts = [os.path.dirname(root) for root in roots] + [*{*roots}.difference(writable)]
         for pipe in self._pipes.look([*starts, os.path.expanduser("~")]):
-            if not is_inside(pipe, (*writable, *PRIVATE, *confinement.masked)):
+            if view.shows(pipe) and not is_inside(pipe, (*writable, *PRIVATE, *confinement.masked)):
                 inner += ("--ro-bind", _REFUSED, pipe)
-        words += outer
-        for root in sorted({*roots}.difference(writable)):  # each mount is 0.2 ms
-            words += ("--ro-bind", root, root)
-        for root in sorted(writable):
-            words += ("--bind", root, root)
+        words += view.words
         stubs = Stubs(writable)
+        passed: list[int] = []
         try:
+            if (home := view.home) and (settings := read_settings()):
+                passed.append(_pipe(settings))
+                words += ("--perms", "0444", "--file", str(passed[0]), f"{home}/.gitconfig")
             guard = ProtectedMounts(writable, stubs)
             for root in sorted(writable):
                 found = looks.get(root) if looks is not None else None
@@ -115,12 +120,14 @@ class Bubblewrap:
                     guard.protect_early(folder, modules)
             words += (*guard.mounts(), *inner, "--setenv", "TMPDIR", "/tmp")
             check = guard.check()
-            calls = _pipe(self._calls)
+            passed.append(_pipe(self._calls))
         except BaseException:
+            for fd in passed:
+                os.close(fd)
             stubs.release()
             raise
-        words += ("--seccomp", str(calls), "--")
-        return Wrapped(tuple(words), self.level, guard.release, (calls,), check, guard.note())
+        words += ("--seccomp", str(passed[-1]), "--")
+        return Wrapped(tuple(words), self.level, guard.release, tuple(passed), check, guard.note())
 
 
 _NAMESPACES = (
@@ -149,30 +156,29 @@ def _to_be_shown(place: str) -> bool:
         return False
 
 
-def _masks(confinement: Confinement, seen: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words for what can't be read: those that a root lies in, which come before it, and the others."""
-    roots, outer, inner = confinement.roots, list[str](), list[str]()
+def _masks(confinement: Confinement, seen: Sequence[str], view: View) -> list[str]:
+    """The words for what can't be read though it lies in what a command sees."""
+    roots, words = confinement.roots, list[str]()
     owner = _find_owner(confinement.writable or roots)
-    for place in sorted(confinement.masked):
+    for place in view.masked:
         try:
             found = os.lstat(place)
             if stat.S_ISLNK(found.st_mode):  # since it was looked up
                 found = os.stat(place := os.path.realpath(place))
         except OSError:
             continue  # what we can't see, a command of the same user can't
-        if place in roots or (is_inside(place, PRIVATE) and not is_inside(place, (*roots, *seen))):
-            continue  # the workspace itself, which the user chose; or nobody sees it anyway
-        if owner and not _can_reach(place, owner):
+        if is_inside(place, PRIVATE) and not is_inside(place, (*roots, *seen)):
+            continue  # nobody sees it anyway
+        if owner and not can_reach(place, owner):
             continue  # nor could bubblewrap, which runs as that user, mount anything there
-        words = outer if any(is_inside(root, (place,)) for root in roots) else inner
         if not stat.S_ISDIR(found.st_mode):
             words += ("--ro-bind", "/dev/null", place)
             continue
-        words += (*_NOTHING, place)
+        words += (*NOTHING, place)
         for shown in confinement.shown:
-            if is_inside(shown, (place,)) and os.path.realpath(shown) == shown and os.path.isdir(shown):
+            if is_inside(shown, (place,)) and os.path.realpath(shown) == shown and os.path.exists(shown):
                 words += ("--ro-bind", shown, shown)
-    return outer, inner
+    return words
 
 
 def _sized(folder: str) -> tuple[str, ...]:
@@ -213,15 +219,3 @@ def _find_owner(roots: Sequence[str]) -> os.stat_result | None:
         return None
     owner = os.stat(roots[0])
     return owner if owner.st_uid != 0 else None
-
-
-def _can_reach(place: str, owner: os.stat_result) -> bool:
-    """Whether a user may enter every folder above a place; a folder with an access list counts as open."""
-    folder = os.path.dirname(place)
-    while folder != "/":
-        found = os.stat(folder)
-        who = 6 if found.st_uid == owner.st_uid else 3 if found.st_gid == owner.st_gid else 0
-        if not found.st_mode >> who & 1 and "system.posix_acl_access" not in os.listxattr(folder):
-            return False
-        folder = os.path.dirname(folder)
-    return True

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from planck.own_code import is_early
 from planck.records.outcome import ErrorKind
-from planck.workspace.git.repository import has_git, is_git_folder, places_of
+from planck.workspace.git.repository import has_git, is_git_folder, places_of, places_of_the_user
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.remains import open_anyway, put_away
 from planck.workspace.sandbox.sandbox import SandboxError
@@ -95,6 +95,8 @@ class ProtectedMounts:
 
     def protect_around(self, root: str) -> None:
         """Protects what a repository that the root lies in would take from it, and one that it is itself."""
+        for place in places_of_the_user(self._roots):
+            self.protect_way(place)
         around = root
         while (above := os.path.dirname(around)) != around:
             around = above

@@ -16,9 +16,11 @@ from pathlib import Path
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
+from planck.workspace.git.settings import read_settings
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.process.containment import Containment, containment, wrapper
 from planck.workspace.process.pipes import Pipes
+from planck.workspace.sandbox.root_only import list_root_only
 from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
 from planck.workspace.sandbox.system_calls import landlock_filter
 
@@ -61,17 +63,22 @@ class Landlock:
         private = tempfile.mkdtemp(prefix="planck-private-")
         starts = (*confinement.roots, *map(os.path.dirname, confinement.roots), os.path.expanduser("~"))
         masked = (*confinement.masked, *self._pipes.look(starts))
-        hidden = (*_HIDDEN, *masked)
-        readable = [*_readable("/", hidden), *confinement.shown]
-        for root in confinement.roots:
-            around = (place for place in masked if not is_inside(root, (place,)))
-            readable += _readable(root, tuple(around))
+        if os.geteuid() == 0:
+            masked += tuple(place for place in list_root_only() if not is_inside(place, confinement.roots))
+        homes = tuple(home for home in confinement.hidden if home not in confinement.roots)
+        readable = [*_readable("/", (*_HIDDEN, *masked, *homes))]
+        for place in (*confinement.shown, *confinement.roots):
+            around = (one for one in (*masked, *homes) if one != place and not is_inside(place, (one,)))
+            if os.path.realpath(place) == place:  # a link needs no right
+                readable += _readable(place, tuple(around))
+        settings = Path(private, "gitconfig")
+        settings.write_bytes(read_settings())
         plan = Path(private, "plan")  # a home with many entries is too much for one argument
         calls = self._calls.hex()
         plan.write_text(json.dumps({"read": readable, "write": [private], "calls": calls}))
         prefix = (
             *wrapper(Containment.PID_NAMESPACE),
-            *("/usr/bin/env", f"TMPDIR={private}"),
+            *("/usr/bin/env", f"TMPDIR={private}", *([f"GIT_CONFIG_GLOBAL={settings}"] if homes else ())),
             *(sys.executable, "-I", "-S", str(_EXEC), str(plan)),
         )
         return Wrapped(prefix, self.level, partial(shutil.rmtree, private, ignore_errors=True))

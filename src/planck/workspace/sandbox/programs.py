@@ -309,15 +309,43 @@ def _first_line(path: str) -> list[str]:
             line = file.read(_FIRST_LINE).partition(b"\n")[0]
     except OSError:
         return []
+    line = line.partition(b"\0")[0]  # as the kernel reads it
     return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
 
 
-def list_parts(argv: Sequence[str], path: str) -> tuple[str, ...]:
-    """Returns the program's own installation, and what it is started with: what a sandbox must show of it."""
+def list_parts(argv: Sequence[str], path: str, kept: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Returns the program's own installation, and what it is started with: what a sandbox must show of it.
+
+    With `kept`, that is also the folder of a program, a script or an interpreter below `/tmp`: each loads
+    what lies beside it. No folder is shown that holds one of `kept`.
+    """
     program = shutil.which(argv[0], path=path) or argv[0]
     real = os.path.realpath(program)
     folder = os.path.dirname(os.path.dirname(program))
     installed = [folder] if os.path.isfile(os.path.join(folder, "pyvenv.cfg")) else []
     package, below, _ = real.partition("/node_modules/")
     installed += [package + below.rstrip("/")] if below else []
-    return (program, real, *installed, *(word for word in argv[1:] if os.path.isabs(word)))
+    given = [word for word in argv[1:] if os.path.isabs(word)]
+    if kept is None:
+        return (program, real, *installed, *given)
+    for place in (program, real, *given, *map(os.path.realpath, given)):
+        installed += _find_installation(place, kept)
+    line = _first_line(real)
+    if line and os.path.basename(line[0]) == "env":
+        line = [word for word in line[1:] if not word.startswith("-") and "=" not in word]
+    if line and line[0] != argv[0]:
+        installed += list_parts(line[:1], path, kept)
+    return (program, real, *installed, *given)
+
+
+def _find_installation(place: str, kept: Sequence[str]) -> list[str]:
+    """The prefix of a program in `bin`, else its folder, where a sandbox would hide it."""
+    from planck.workspace.sandbox.bubblewrap import PRIVATE  # it needs most of this package
+
+    folder = os.path.dirname(place)
+    prefix = os.path.dirname(folder) if os.path.basename(folder) == "bin" else folder
+    for found in (prefix, folder):
+        hidden = is_inside(found, PRIVATE) and found not in PRIVATE
+        if hidden and not any(is_inside(one, (found,)) for one in kept):
+            return [found]
+    return []

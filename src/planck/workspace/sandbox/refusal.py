@@ -5,12 +5,13 @@ It is a guess from the words of the output, so nothing is decided by it but what
 
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from planck.own_code import list_own
-from planck.records.authority import PROTECTED, Confinement, Mode
+from planck.own_code import list_own, user_path
+from planck.records.authority import PROTECTED, Confinement, Mode, Right
 from planck.records.visible import fit_line
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.bubblewrap import PRIVATE
@@ -31,13 +32,19 @@ _SOCKET = r"\.sock\b|\bunix:|\bdial unix\b|\bdaemon\b|\bagent\b|\bto bus\b|\bdis
 _TAKEN = r"file exists|no such device or address|device or resource busy|cross-device link"
 """What is said of a protected name that is absent, and of one that would be moved."""
 _MISSING = r"no such file or directory|\bENOENT\b"
+_NO_PROGRAM = (
+    r"^(?:\S*sh: )?(?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found"
+    r"|env: [‘']([\w.+-]+)[’']: no such"  # noqa: RUF001
+)
+_HOW_TO_SHOW = 'the user can add it to "permissions.readable"'
 _QUOTED = r"'([^']+)'|\"([^\"]+)\"|‘([^’]+)’|`([^'`]+)['`]"  # noqa: RUF001  as coreutils writes it
 _BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
 _SHELL = r"^\S*sh: (?:line )?\d+: "
 """How a shell begins what it says: with its own name, which is not the path that it speaks of."""
 _MAX_NAME = 80
-_NEEDS_NETWORK = r"(?:^|[;&|(\n])\s*(?:sudo\s+)?(?:curl|wget|pip3?|npm|ssh|git\s+(?:fetch|pull|push|clone))\b"
-"""Commands that may fail without a word where there is no network, as `curl -s` does."""
+_REMOTE = r"\bport \d|\b(?:https?|ssh|git|ftp)://|[\w\]]:\d{2,5}\b"
+"""A line that names a port or an address is not about a socket in the file system."""
+_MOVES = r"\b(?:cd|pushd|popd)\b"
 
 
 class Refusal(NamedTuple):
@@ -60,15 +67,71 @@ def explain_refusal(output: str, rights: Confinement | None, command: str = "") 
         if not _find_protected(line, rights.roots) and (found := _find_own(line, rights.roots)):
             return Refusal(f"{found} is part of the running Planck, which agents cannot change", final=True)
         return Refusal(_explain_read_only(line, rights))
-    if not output.strip() and not rights.network and re.search(_NEEDS_NETWORK, command):
+    if not output.strip() and not rights.network and _fails_silently(command):
         return Refusal("there is no network here")
     text = _explain_other(output, rights)
     return Refusal(text) if text else None
 
 
+def find_missing(output: str, writable: Iterable[str], command: str = "", cwd: str = "") -> frozenset[Right]:
+    """What a command lacked that failed in the read-only sandbox without network; empty: nothing of that.
+
+    `writable` are the folders that a permission to write would open, `cwd` is where it ran. Every line
+    counts, so that one question names all. What can't be placed is taken for a need to leave the sandbox.
+    """
+    found: set[Right] = set()
+    for line in _matching(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output):
+        if re.search(rf"{_READ_ONLY}|{_DENIED}", line, re.IGNORECASE):
+            found.add(_find_lacked(line, tuple(writable), command, cwd))
+        else:
+            found.add(Right.OUTSIDE if _is_socket(line) else Right.NETWORK)
+    if not found:
+        return frozenset()
+    from planck.workspace.sandbox.needs import find_needs  # few commands are refused
+
+    return frozenset(found) | find_needs(command)
+
+
+def _find_lacked(line: str, writable: tuple[str, ...], command: str, cwd: str) -> Right:
+    """What would let a command change the place that a line names."""
+    if _find_protected(line, writable):
+        return Right.OUTSIDE
+    named = False
+    for path in _paths(_drop_program(line)):
+        named = True
+        path = os.path.expanduser(path)
+        # A relative path is from wherever the command went: only a folder above says that it may be outside.
+        moved = not os.path.isabs(path) and bool(re.search(_MOVES, command))
+        folder, name = os.path.split(os.path.join(cwd, path))
+        if not moved and not is_inside(os.path.join(os.path.realpath(folder), name), writable):
+            return Right.OUTSIDE
+    said = re.search(_READ_ONLY, line, re.IGNORECASE)
+    return Right.WRITE if named or said else Right.OUTSIDE
+
+
+def _drop_program(line: str) -> str:
+    """A line without the program that says it: its own path is not what it could not change."""
+    first, colon, rest = line.partition(": ")
+    return rest if colon and os.path.isfile(first) and os.access(first, os.X_OK) else line
+
+
+def _is_socket(line: str) -> bool:
+    """Whether a connection failed to a socket in the file system, which is not the network."""
+    if re.search(_LOOKUP, line, re.IGNORECASE) or re.search(_REMOTE, line, re.IGNORECASE):
+        return False
+    return bool(re.search(_SOCKET, line, re.IGNORECASE))
+
+
+def _fails_silently(command: str) -> bool:
+    """Whether it may fail without a word where there is no network, as `curl -s` does."""
+    from planck.workspace.sandbox.needs import find_needs
+
+    return Right.NETWORK in find_needs(command)
+
+
 def _explain_other(output: str, rights: Confinement) -> str:
     if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
-        if re.search(_SOCKET, line, re.IGNORECASE):
+        if _is_socket(line):
             return "the sockets of other programs are not available here"
         return "there is no network here"
     for line in _matching(rf"{_DENIED}|{_TAKEN}", output):
@@ -77,6 +140,8 @@ def _explain_other(output: str, rights: Confinement) -> str:
     for line in _matching(rf"{_DENIED}|{_MISSING}", output):
         if found := _find_hidden(line, rights):
             return found
+    if found := _find_hidden_program(output, rights):
+        return found
     if _last(r"operation not permitted|\bEPERM\b", output):
         return "Unix sockets and some system calls are blocked here"
     if (line := _last(_DENIED, output)) and (place := _find_outside(line, rights.roots)):
@@ -131,13 +196,17 @@ def _find_outside(line: str, roots: tuple[str, ...]) -> str:
 def _find_hidden(line: str, rights: Confinement) -> str:
     """A place that is there for the user, and not for the command."""
     for path in _paths(line):
-        path = os.path.normpath(os.path.expanduser(path))
-        if not os.path.isabs(path) or is_inside(path, (*rights.roots, *rights.shown, *rights.seen)):
+        path = os.path.normpath(
+            os.path.join(rights.roots[0] if rights.roots else "/", os.path.expanduser(path))
+        )
+        if is_inside(path, (*rights.roots, *rights.shown, *rights.seen)):
             continue
         real = os.path.realpath(path)
         masked = [place for place in rights.masked if is_inside(real, (place,))]
         if masked:
             return f"{_name(masked[0])} is hidden here"
+        if _is_in_hidden_home(real, rights) and os.path.lexists(real):
+            return f"{_name(path)} is hidden here ({_HOW_TO_SHOW})"
         if not is_inside(real, PRIVATE):
             continue
         try:
@@ -149,6 +218,20 @@ def _find_hidden(line: str, rights: Confinement) -> str:
         top = next(folder for folder in PRIVATE if is_inside(real, (folder,)))
         return f"{top} is a private, empty folder here"
     return ""
+
+
+def _find_hidden_program(output: str, rights: Confinement) -> str:
+    """A program that the user has, and the command has not."""
+    for name in re.findall(_NO_PROGRAM, output, re.MULTILINE | re.IGNORECASE):
+        found = shutil.which(next(filter(None, name)), path=user_path().get("PATH"))
+        if found and _is_in_hidden_home(os.path.realpath(found), rights):
+            return f"{_name(found)} is hidden here ({_HOW_TO_SHOW})"
+    return ""
+
+
+def _is_in_hidden_home(real: str, rights: Confinement) -> bool:
+    homes = tuple(home for home in rights.hidden if home not in rights.roots)
+    return is_inside(real, homes) and not is_inside(real, (*rights.roots, *rights.shown, *rights.seen))
 
 
 def _paths(line: str) -> Iterator[str]:

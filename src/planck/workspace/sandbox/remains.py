@@ -7,7 +7,6 @@ further command: it would run with the user's permissions.
 
 import logging
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -108,6 +107,8 @@ def _take(held: int, name: str, ending: str) -> bool:
     if mode & 0o300 != 0o300:
         with suppress(OSError):
             os.fchmod(held, mode | 0o300)
+    import shutil  # few commands leave anything
+
     away = f"{name[:_MAX_KEPT]}.{os.urandom(8).hex()}.{ending}"
     ways: tuple[Callable[[], None], ...] = (
         lambda: os.rename(name, away, src_dir_fd=held, dst_dir_fd=held),
