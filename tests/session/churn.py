@@ -1,6 +1,6 @@
 """Processes that make, name and remove sessions: `python churn.py kills|races|... COUNT SEED DIR`.
 
-A process of its own, so that it may fork: all that runs a loop, or a thread, is done in a child.
+A process of its own, so that it may fork: see tests/forks.
 """
 
 import asyncio
@@ -12,9 +12,8 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from planck import Planck
 from planck.headless import Archive
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.testing.scripted import ScriptedProvider
+from tests.forks import fork, reap
 
 
 def open_planck(folder: Path) -> Planck:
@@ -40,7 +40,7 @@ def kills(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
     for run in range(count):
         home = folder / str(run)
         told, tell = os.pipe()
-        pid = _fork(_start_forever(home, tell))
+        pid = fork(_start_forever(home, tell))
         os.close(tell)
         seen = os.read(told, 65536)
         until = time.perf_counter() + rng.random() * 0.03
@@ -52,7 +52,7 @@ def kills(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
             seen += more
         os.close(told)
         started = seen.split()
-        _reap(_fork(_check_after_kill(home, [name.decode() for name in started])))
+        reap(fork(_check_after_kill(home, [name.decode() for name in started])))
         totals["runs"] += 1
         totals["started"] += len(started)
         totals["claims left"] += len(list((home / "home" / "sessions").glob("*.lock"))) - len(
@@ -94,13 +94,13 @@ def races(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
     """Six processes want one name at the same instant, many times: one has it, the others are told so."""
     told, tell = os.pipe()
     at = time.time() + 1.0
-    pids = [_fork(_want_names(folder, count, at, tell)) for _ in range(6)]
+    pids = [fork(_want_names(folder, count, at, tell)) for _ in range(6)]
     os.close(tell)
     for pid in pids:
-        _reap(pid)
+        reap(pid)
     lines = os.fdopen(told).read().split()
     assert Counter(lines) == {"got": count, "not_unique": 5 * count}, Counter(lines)
-    _reap(_fork(_check_names(folder, [f"n{number}" for number in range(count)])))
+    reap(fork(_check_names(folder, [f"n{number}" for number in range(count)])))
     return dict(Counter(lines))
 
 
@@ -121,9 +121,9 @@ async def _want_names(folder: Path, count: int, at: float, tell: int) -> None:
 def churn(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
     """Four processes start, rename, fork and delete sessions of a few names: each name is one session's."""
     seeds = [rng.random() for _ in range(4)]
-    for pid in [_fork(_churn(folder, count, random.Random(seed))) for seed in seeds]:
-        _reap(pid)
-    _reap(_fork(_check_names(folder)))
+    for pid in [fork(_churn(folder, count, random.Random(seed))) for seed in seeds]:
+        reap(pid)
+    reap(fork(_check_names(folder)))
     return {"left": len(list((folder / "home" / "sessions").glob("*.db")))}
 
 
@@ -140,14 +140,14 @@ async def _churn(folder: Path, count: int, rng: random.Random) -> None:
     async def delete() -> None:
         archive.delete(rng.choice(names))
 
-    async def fork() -> None:
+    async def copy() -> None:
         await archive.fork(rng.choice(names), name=rng.choice(names))
 
     async def resume() -> None:
         await (await planck.resume(rng.choice(names))).aclose()
 
     names = [f"c{number}" for number in range(6)]
-    steps: list[Callable[[], Awaitable[None]]] = [start, start, rename, delete, fork, resume]
+    steps: list[Callable[[], Awaitable[None]]] = [start, start, rename, delete, copy, resume]
     async with open_planck(folder) as planck:
         for _ in range(count):
             try:
@@ -262,24 +262,6 @@ async def _open_many(folder: Path, count: int, seen: Counter[str]) -> None:
         await start()
         await start()
     seen["left"] = len(look(folder).sessions())
-
-
-def _fork(work: Coroutine[Any, Any, None]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            asyncio.run(work)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    work.close()
-    return pid
-
-
-def _reap(pid: int) -> None:
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, f"a process ended with {status}"
 
 
 if __name__ == "__main__":

@@ -4,16 +4,13 @@ A process of its own, so that it may fork. A child is killed before its n-th cal
 every n (or every EVERY-th) until an undo survives; then another child looks at what is left.
 """
 
-import asyncio
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import traceback
 from collections import Counter
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from planck.headless import Selection, UndoError
 from planck.session.logs import HeldSession
 from planck.store.sqlite.reader import SqliteReader
 from planck.testing import ScriptedProvider
+from tests.forks import die_at, fork, reap
 
 FILES = ("kept.txt", "new/made.txt", "new/other.txt")
 OLD = {"kept.txt": "one\ntwo\nthree\n", "new/made.txt": None, "new/other.txt": None}
@@ -61,19 +59,6 @@ async def undo_and_die(folder: Path, at: int, *, redo: bool) -> None:
         die_at(at)
         await held.undo(plan)
         os._exit(3)
-
-
-def die_at(count: int) -> None:
-    seen = 0
-
-    def hook(event: str, args: tuple[object, ...]) -> None:
-        nonlocal seen
-        if event == "open" or event.startswith("os."):
-            seen += 1
-            if seen == count:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
 
 
 def find_undo(planck: Planck) -> str:
@@ -157,25 +142,6 @@ def kills(every: int, folder: Path) -> Counter[str]:
                 break
         shutil.rmtree(made)
     return totals
-
-
-def fork(work: Coroutine[Any, Any, None]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            asyncio.run(work)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    work.close()
-    return pid
-
-
-def reap(pid: int, *codes: int) -> int:
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert code in (codes or (0,)), f"a process ended with {code}"
-    return code
 
 
 if __name__ == "__main__":

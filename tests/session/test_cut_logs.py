@@ -132,3 +132,30 @@ def test_an_export_without_its_blobs_says_so_and_fails(
         assert "[resource_missing]" in shown.err
         assert "verified" not in shown.out
         assert shown.out.count("\n") > 10 or what == "verify"
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_no_export_of_a_cut_log_is_proven_wherever_it_is(tmp_path: Path, opened: bool) -> None:
+    """A page, with its log in it or not, and an export that somebody else imports."""
+    killed, head, id = await kill(tmp_path)
+    (wal,) = killed.rglob("*-wal")
+    with wal.open("r+b") as file:
+        file.truncate(wal.stat().st_size * 6 // 10)
+    async with app(tmp_path, killed) as planck, app(tmp_path, tmp_path / "elsewhere") as other:
+        left = planck.archive.info(id).head
+        assert 3 < left < head
+        if opened:
+            await (await planck.resume(id)).aclose()
+        pages = [tmp_path / "page.html", tmp_path / "with_log.html"]
+        for page, with_log in zip(pages, (False, True), strict=True):
+            page.write_bytes(planck.export_page(id, with_log=with_log))
+        (tmp_path / "export").write_bytes(b"".join(planck.archive.events(id)))
+        gaps = {"gaps": [{"after": left, "lost": head - left}]}
+        for place, page in ((planck, pages[0]), (planck, pages[1]), (other, pages[1])):
+            with pytest.raises(PlanckError) as refused:
+                place.verify_page(page)
+            assert refused.value.err.details == gaps
+        await other.archive.import_session(tmp_path / "export")
+        assert loss_of(other, id) == (gaps if opened else {"sound": left, "lost": head - left})
+        again = b"".join(other.archive.events(id))
+        assert again == (tmp_path / "export").read_bytes(), "it says so as often as it is passed on"

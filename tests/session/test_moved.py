@@ -31,6 +31,7 @@ DOORS: dict[str, Callable[[Planck, str], Awaitable[Any]]] = {
     "recorded": lambda planck, id: _call(lambda: list(planck.archive.recorded(id))),
     "check_own": lambda planck, id: _call(lambda: planck.archive.check_own(id)),
     "by beginning": lambda planck, id: _call(lambda: planck.archive.info(id[:10])),
+    "find_output": lambda planck, id: _call(lambda: planck.find_output(id, "call-1")),
     "delete": lambda planck, id: _call(lambda: planck.archive.delete(id)),
     "resume": _resume,
 }

@@ -6,6 +6,7 @@ import pytest
 
 from planck import Planck
 from planck.records.board import Board, apply
+from planck.records.events import FileChanged, SessionResumed
 from planck.records.outcome import Err, ErrorKind
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
@@ -84,3 +85,24 @@ async def test_how_full_a_window_is_that_no_model_has_counted_is_not_known(tmp_p
         await session.aclose()
         board = (await planck.resume("one")).opening_board()
         assert [row.context for row in board.agents] == [0]
+
+
+@pytest.mark.parametrize("resumes", [0, 1, 2])
+async def test_whoever_holds_a_session_tells_of_an_undo_once_and_of_no_old_one(
+    tmp_path: Path, resumes: int
+) -> None:
+    """Earlier versions recorded no word to the agents: the resume after such an undo has seen to it."""
+    double = ScriptedProvider(lambda request: "ok")
+    async with Planck(tmp_path / "home", tmp_path, environ={}, providers={"double": double}) as app:
+        session = await app.start(model="double/m", name="mine")
+        await session.run("hi")
+        undone = FileChanged(
+            call_id="undo-1", path="a.txt", before=b"x", mode=0o644, after_sha256="", undoes=("c1",)
+        )
+        await session.record(undone, *[SessionResumed(version="0.1")] * resumes)
+        await session.aclose()
+        for _ in range(2):
+            async with app.hold("mine"):
+                pass
+        news = [event for event in app.archive.recorded("mine") if b"The user undid" in bytes(event.data)]
+        assert len(news) == (0 if resumes else 1)

@@ -3,6 +3,8 @@
 import errno
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +18,7 @@ from planck.store.sqlite.directory import move_log
 from planck.store.sqlite.library import FileLibrary
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.sqlite.store import SqliteStore
+from planck.store.sqlite.witness import read_witness
 from planck.store.store import SessionError, StoreError
 from tests.ports import CountedIds
 
@@ -117,3 +120,52 @@ async def test_a_session_is_found_and_its_name_taken_by_second_names_of_that_fil
     store.close()
     library.remove("abc")
     assert [file.name for file in (tmp_path / "sessions" / "index").iterdir()] == ["complete"]
+
+
+HOSTILE = """
+import asyncio, os, sys
+from pathlib import Path
+import msgspec
+from planck.records.events import Draft
+from planck.store.sqlite.store import SqliteStore
+from planck.store.sqlite.witness import read_witness
+path, what = Path(sys.argv[1]), sys.argv[2]
+lock = Path(f"{path}.lock")
+async def main():
+    store = SqliteStore.create(path, {"id": "a", "name": "b"})
+    for number in range(6):
+        await store.append([Draft("now", None, 0, "message", msgspec.Raw(b"{}"))])
+        if number == 2:
+            lock.unlink() if what == "removed" else os.truncate(lock, int(what))
+    await store.aclose()
+    print(len(list(SqliteStore.open(path).read())))
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("what", ["0", "384", "600", "660", "735", "removed"])
+def test_a_lock_file_that_is_cut_under_a_writer_does_not_end_it(tmp_path: Path, what: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HOSTILE, tmp_path / "a_b.db", what], capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
+
+
+async def test_a_lock_file_that_takes_no_record_does_not_stop_a_commit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a_b.db"
+    store = SqliteStore.create(path, {"id": "a", "name": "b"})
+    await store.append([Draft("now", None, 0, "message", msgspec.Raw(b"{}"))])
+    real, store._barrier.fd = store._barrier.fd, os.open(f"{path}.lock", os.O_RDONLY)
+    for _ in range(3):
+        await store.append([Draft("now", None, 0, "message", msgspec.Raw(b"{}"))])
+    os.close(store._barrier.fd)
+    store._barrier.fd = real
+    assert [record.message for record in caplog.records if "lock file" in record.message] == [
+        "Cannot record the last event of a_b.db in its lock file: [Errno 9] Bad file descriptor"
+    ]
+    seen = read_witness(path)
+    assert seen is not None
+    assert (seen.seq, store.head) == (1, 4)
+    await store.aclose()

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +47,7 @@ def make(folder: Path, usd: float | None = None, tokens: int | None = None, cloc
 
 
 def spent(folder: Path) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(folder / "quotas.db") as db:
+    with closing(sqlite3.connect(folder / "quotas.db")) as db, db:
         rows = db.execute("SELECT day, micro_usd, tokens, lost_usd FROM days ORDER BY day").fetchall()
     db.close()
     return rows
@@ -125,7 +126,7 @@ def test_what_another_machine_holds_comes_back_when_it_expires(tmp_path: Path) -
     clock = Hand()
     file = make(tmp_path, usd=1.0, clock=clock)
     assert isinstance(file.take("p", 1_000_000, 0), QuotaHold)
-    with sqlite3.connect(tmp_path / "quotas.db") as db:
+    with closing(sqlite3.connect(tmp_path / "quotas.db")) as db, db:
         db.execute("UPDATE holds SET owner = 'elsewhere 1 1'")
     db.close()
     assert isinstance(file.take("p", 1, 0), Err)

@@ -1,16 +1,19 @@
 """What a user may do with stored sessions: look, search, name, fork, export, import, delete."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+
+import msgspec
 
 from planck.archive.listing import Listing, SessionInfo, read_info
 from planck.archive.reading import ArchiveReader
 from planck.records import codec
 from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import (
+    Event,
     Forked,
     ModeChanged,
     Renamed,
@@ -98,13 +101,17 @@ class Archive(ArchiveReader):
             if LOST in meta:
                 meta[LOST] = codec.encode_str([gap for gap in source.gaps if gap.after < at])
             narrowed = await run_blocking(_narrow_mode, source, at, ceiling)
-            begun = begun._replace(origin=Origin(origin, ceiling.value if ceiling else ""))
+            forked = Forked(session_id=origin, at=at, request=request)
+            facts: tuple[View, ...] = (forked, narrowed) if narrowed else (forked,)
+            begun = begun._replace(
+                # With the rest: a fork that was killed must not be one without its narrower mode.
+                events=chain(begun.events, _encode_facts(at, self._clock.now(), facts)),
+                origin=Origin(origin, ceiling.value if ceiling else ""),
+            )
             store = await self._library.copy(id, name, _IDS, meta, begun)
         name = store.meta["name"]
         try:
-            forked = Forked(session_id=origin, at=at, request=request)
-            facts: tuple[View, ...] = (forked, narrowed) if narrowed else (forked,)
-            await SessionJournal(store, Bus(), self._clock).record(None, 0, *facts, barrier=True)
+            await store.barrier()
         except BaseException:
             await self._library.discard(store)
             raise
@@ -152,6 +159,11 @@ class Archive(ArchiveReader):
                 f"Session {id!r} already exists here. Delete it first, or fork it to get a second copy.",
             )
         return id
+
+
+def _encode_facts(after: int, ts: str, facts: Sequence[View]) -> Iterator[bytes]:
+    for seq, fact in enumerate(facts, after + 1):
+        yield codec.encode(Event(seq, ts, None, 0, fact.type, msgspec.Raw(codec.encode(fact))))
 
 
 def _narrow_mode(store: SqliteReader, at: int, ceiling: Mode | None) -> ModeChanged | None:

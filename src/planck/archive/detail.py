@@ -8,10 +8,11 @@ import msgspec
 from planck.archive.listing import SessionInfo, Summary, describe_log
 from planck.records.board import Board
 from planck.records.events import TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.outcome import Err, ErrorKind
 from planck.records.rows import AgentRow
 from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
-from planck.session.result import RunResult, mark_stopped, summarise_run
+from planck.session.result import RunResult, fail_result, mark_stopped, summarise_run
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
 
@@ -77,10 +78,19 @@ class ReadLog(msgspec.Struct, frozen=True):
             session_id=self.info.id,
             session_name=self.info.name,
         )
+        if self._given_up:
+            return fail_result(result, Err(ErrorKind.TARGET_GONE, self.info.problem))
         return result if ended else mark_stopped(result, TurnStatus.INTERRUPTED)
+
+    @property
+    def _given_up(self) -> bool:
+        """Whether no node of a pool continues what the log leaves open."""
+        return self.info.state == "failed" != self.board.state
 
     def why_blocked(self, now: str) -> list[str]:
         """Puts each wait in words."""
+        if self._given_up:
+            return [self.info.problem]
         if self.alive:
             lines = why_blocked(self.board, now)
         else:
@@ -100,7 +110,7 @@ def read_log(store: SqliteReader) -> ReadLog:
             if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
                 text = end.text or text
             elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
-                costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd)
+                costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd, used.estimated)
     except StoreError as e:
         problem = str(e)
     costs.names |= {row.id: row.name for row in fold.board.agents}

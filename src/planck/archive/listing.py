@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from heapq import heappop, heappush
@@ -160,7 +161,10 @@ class Listing:
         noted = self._notes.logs.get(file.path.name)
         if noted and noted.info and noted.mark == file.mark:
             return noted.info
-        info = read_info(file.path)
+        try:
+            info = read_info(file.path)
+        except StoreError as e:  # moved or deleted since the folder was read
+            return _describe_problem(file.path, e)
         if info.id and not info.problem:
             self._note(file, _Noted(file.mark, info.workspace, info.created, info), now)
         return info
@@ -204,7 +208,10 @@ def _read_last_time(path: Path) -> str:
 
 
 def read_info(path: Path) -> SessionInfo:
-    """Reads the whole log; without an id: a file whose creation was cut short, which holds nothing."""
+    """Reads the whole log; without an id: a file whose creation was cut short, which holds nothing.
+
+    What is wrong with the log is in `problem`; raises where there is no file, which a rename may have moved.
+    """
     try:
         with closing(SqliteReader.open(path)) as store:
             if "id" not in store.meta:
@@ -217,7 +224,13 @@ def read_info(path: Path) -> SessionInfo:
                 problem = str(e)
             return describe_log(store, fold, problem)
     except StoreError as e:
-        return SessionInfo(id=id_in(path).removesuffix(".db"), name=name_in(path), problem=str(e))
+        if not path.exists():
+            raise
+        return _describe_problem(path, e)
+
+
+def _describe_problem(path: Path, e: StoreError) -> SessionInfo:
+    return SessionInfo(id=id_in(path).removesuffix(".db"), name=name_in(path), problem=str(e))
 
 
 def _tell_time(written: int) -> str:
@@ -257,9 +270,18 @@ def describe_holder(path: Path, info: SessionInfo, node: str | None = None) -> S
     return replace(info, holder=holder, node=node, state="interrupted" if dead else info.state)
 
 
+def describe_failure(info: SessionInfo, failures: Mapping[str, str]) -> SessionInfo:
+    """Adds why no node of a pool continues it, where none does."""
+    if info.id not in failures:
+        return info
+    why = failures[info.id].removesuffix(".") or "Every node failed to open it"
+    return replace(info, state="failed", problem=f"{why}. No node continues this session.")
+
+
 class _Said(msgspec.Struct, rename={"sender": "from"}):
     sender: str = ""
     text: str = ""
+    typed: str = ""
     origin: str | None = None
 
 
@@ -291,4 +313,4 @@ class Summary:
         with suppress(ValueError, RecursionError):
             said = codec.decode_as(bytes(event.data), _Said)
             if said.sender == USER and said.origin in (None, "user"):
-                self.first_prompt = said.text.strip()[:TEXT]
+                self.first_prompt = (said.typed or said.text).strip()[:TEXT]

@@ -18,7 +18,7 @@ from planck.records.events import Event, Renamed, SessionStarted, view
 from planck.records.outcome import ErrorKind
 from planck.records.redact import Redactor
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.store import StoreError
+from planck.store.store import Gap, StoreError, read_gaps
 
 _FACTS = b'<script type="application/json" id="planck-session">'
 _LOG = b'<script type="application/gzip" id="planck-log">'
@@ -65,6 +65,7 @@ class PackedLog:
         self.id = self._exported.meta.get("id", "")
         self.head = self._exported.events
         self.hash = self._exported.hash
+        self.gaps = read_gaps(self._exported.meta)
         self.name = name if name in _list_names(self.read()) else self._exported.meta.get("name", "")
 
     def read(self) -> Iterator[Event]:
@@ -79,13 +80,15 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
     """Proves a file by making it again; raises what is wrong with it."""
     data = _read(file)
     facts = read_facts(data)
-    by = []
+    by, gaps = [], dict[Gap, None]()
     if stored is not None:
         _compare_hash(facts, stored)
+        gaps.update(dict.fromkeys(transfer.list_gaps(stored)))
         by.append("session")
     with _unpack(data, facts) as packed:
         if packed:
             by.insert(0, "log")
+            gaps.update(dict.fromkeys(packed.gaps))
             if (packed.id, packed.head, packed.hash) != (facts.id, facts.events, facts.hash):
                 raise _refuse("its hash does not match the log in it")
             _compare(data, packed, facts, redactor)
@@ -98,6 +101,9 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
                 f"This file cannot be verified: it contains no log, and session {facts.id!r} is not stored "
                 "here. Ask for a file that was exported with --with-log.",
             )
+    if shown := [gap for gap in gaps if gap.after <= facts.events]:
+        loss = transfer.describe_gaps(shown)
+        raise PageError(loss.kind, loss.message, loss.details)
     return Proof(id=facts.id, name=facts.name, events=facts.events, hash=facts.hash, by=tuple(by))
 
 

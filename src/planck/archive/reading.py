@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
-from planck.archive.listing import Listing, SessionInfo, Summary, describe_holder, read_info
+from planck.archive.listing import Listing, SessionInfo, Summary, describe_failure, describe_holder, read_info
 from planck.records.events import Event
 from planck.records.outcome import Err, PlanckError
 from planck.records.redact import Redactor
@@ -41,18 +41,14 @@ class ArchiveReader:
 
     def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
         """Lists sessions, newest first; those of other workspaces only when asked for."""
-        return [info for _, info in self._list(everywhere, limit)]
+        return self._add_failures([info for _, info in self._list(everywhere, limit)])
 
     def info(self, id_or_name: str) -> SessionInfo:
         return self._describe_holder(*self._locate(id_or_name))
 
     def _locate(self, id_or_name: str) -> tuple[Path, SessionInfo]:
-        path = self._library.path_of(id_or_name)
-        info = read_info(path)
-        if info.problem and not path.exists():  # a rename moved it in between
-            path = self._library.path_of(id_or_name)
-            info = read_info(path)
-        return path, info
+        find = partial(self._library.path_of, id_or_name)
+        return use_log(find, lambda path: (path, read_info(path)))
 
     def now(self) -> str:
         """The time that ages are counted to."""
@@ -205,13 +201,18 @@ class ArchiveReader:
         from planck.archive.search import search_log
 
         for _, info in self._list(everywhere):
-            if not info.problem:
-                with self._reading(info.id) as store:
-                    for hit in search_log(store, info, text):
-                        yield hit
-                        limit -= 1
-                        if limit <= 0:
-                            return
+            if info.problem:
+                continue
+            try:
+                reading = self._reading(info.id)
+            except PlanckError:
+                continue  # deleted since it was listed; its absence must not hide the others
+            with reading as store:
+                for hit in search_log(store, info, text):
+                    yield hit
+                    limit -= 1
+                    if limit <= 0:
+                        return
 
     def _list(self, everywhere: bool, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
         self._library.fetch_all(everywhere=everywhere, limit=limit)
@@ -227,4 +228,9 @@ class ArchiveReader:
         return replace(read, info=self._describe_holder(store.path, read.info))
 
     def _describe_holder(self, path: Path, info: SessionInfo) -> SessionInfo:
-        return describe_holder(path, info, self._library.find_owners([info.id]).get(info.id))
+        info = describe_holder(path, info, self._library.find_owners([info.id]).get(info.id))
+        return self._add_failures([info])[0]
+
+    def _add_failures(self, infos: list[SessionInfo]) -> list[SessionInfo]:
+        failures = self._library.find_failures(info.id for info in infos if info.node is None)
+        return [describe_failure(info, failures) for info in infos]

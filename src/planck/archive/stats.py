@@ -56,7 +56,7 @@ def _count_log(stats: Stats, path: Path, after: int) -> bool:
                 continue
             match view(event):
                 case UsageSpent() as used:
-                    call, day = count_call(used.usage, used.cost_usd), event.ts[:10]
+                    call, day = count_call(used.usage, used.cost_usd, used.estimated), event.ts[:10]
                     stats.all += call
                     stats.by_day[day] = stats.by_day.get(day, Figures()) + call
                     stats.by_model[used.model] = stats.by_model.get(used.model, Figures()) + call

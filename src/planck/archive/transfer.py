@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from heapq import merge
 from itertools import islice
@@ -19,7 +19,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, find_digest, link, name_blob
 from planck.store.library import Contents
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.store import IMPORTED, StoreError
+from planck.store.store import IMPORTED, LOST, Gap, StoreError
 
 _EXPORTED = "exported"
 _BLOB = "blob"
@@ -84,6 +84,8 @@ def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[byte
             content = store.blob(name) if blob is None else blob
             yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
+    if gaps := list_gaps(store):
+        meta = dict(sorted({**meta, LOST: codec.encode_str(gaps)}.items()))  # in the order of a stored one's
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
 
@@ -92,16 +94,7 @@ def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None
     if store.damage:
         return store.damage
     if store.gaps:
-        gaps = [
-            f"after event {gap.after} ({gap.events} event{'s' * (gap.events != 1)} lost)"
-            for gap in store.gaps
-        ]
-        return Err(
-            ErrorKind.CORRUPT_LOG_LINE,
-            f"Nothing is known of what happened {', '.join(gaps)}, until the session was opened again. "
-            "The other events are intact.",
-            {"gaps": [{"after": gap.after, "lost": gap.events} for gap in store.gaps]},
-        )
+        return describe_gaps(store.gaps)
     missing = _list_missing_blobs(store, {name_blob(find_digest(blob)) for blob in detached})
     if not missing:
         return None
@@ -111,6 +104,23 @@ def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None
         f"{count} missing or damaged: {', '.join(missing[:_NAMED])}{', …' * (len(missing) > _NAMED)}. "
         "Restore the file from a backup.",
         {"blobs": missing},
+    )
+
+
+def list_gaps(store: SqliteReader) -> tuple[Gap, ...]:
+    """Returns where a log lost events, also at its end, where nobody has opened it since."""
+    lost = store.damage.details.get("lost") if store.damage else None
+    known = bool(store.gaps) and store.gaps[-1].after == store.head
+    return (*store.gaps, Gap(store.head, lost)) if lost and not known else store.gaps
+
+
+def describe_gaps(gaps: Sequence[Gap]) -> Err:
+    told = [f"after event {gap.after} ({gap.events} event{'s' * (gap.events != 1)} lost)" for gap in gaps]
+    return Err(
+        ErrorKind.CORRUPT_LOG_LINE,
+        f"Nothing is known of what happened {', '.join(told)}, until the session was opened again. "
+        "The other events are intact. Restore the file from a backup, or check the workspace yourself.",
+        {"gaps": [{"after": gap.after, "lost": gap.events} for gap in gaps]},
     )
 
 

@@ -3,17 +3,21 @@ agents are saying at this moment, for a reader that joins in the middle of a sen
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
+from planck.records import codec
 from planck.records.events import (
     AgentEnded,
     AssistantSaid,
     Compacted,
     Event,
     Status,
+    TextBurst,
     TextDelta,
+    ThinkingBurst,
     ThinkingDelta,
     ToolEnd,
     ToolProgress,
@@ -30,6 +34,55 @@ _ENDS_OF_ALL = frozenset({TurnStart.type, TurnEnd.type, AgentEnded.type})
 _ENDS_OF_ANSWER = frozenset({AssistantSaid.type, Compacted.type})
 
 
+Piece = TextDelta | ThinkingDelta | ToolProgress
+_BURSTS = TextBurst, ThinkingBurst  # not `|`, which makes a type at each delta
+
+
+class Spoken:
+    """What an agent or a call puts out at once: as one event or one a delta, made when it is asked for."""
+
+    __slots__ = ("_event", "_events", "_ts", "agent_id", "delta", "turn")
+
+    def __init__(self, ts: str, agent_id: str | None, turn: int, delta: Piece) -> None:
+        self.agent_id = agent_id
+        self.turn = turn
+        self.delta = delta
+        self._ts = ts
+        self._event: Event | None = None
+        self._events: Sequence[Event] = ()
+
+    @property
+    def event(self) -> Event:
+        """All of it."""
+        if self._event is None:
+            self._event = self.say(self.delta.text)
+        return self._event
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """One for each delta."""
+        if not self._events:
+            ts, agent_id, turn, type = self._ts, self.agent_id, self.turn, self.delta.type
+            encode, raw = codec.encode, msgspec.Raw
+            self._events = (
+                [
+                    Event(None, ts, agent_id, turn, type, raw(encode({"text": text})))
+                    for text in self.delta.texts
+                ]
+                if isinstance(self.delta, _BURSTS)
+                else (self._event or self.say(self.delta.text),)
+            )
+        return self._events
+
+    def say(self, text: str) -> Event:
+        """Returns the event that says this instead."""
+        said = {"text": text}
+        if isinstance(self.delta, ToolProgress):
+            said = {"id": self.delta.id, **said}
+        data = msgspec.Raw(codec.encode(said))
+        return Event(None, self._ts, self.agent_id, self.turn, self.delta.type, data)
+
+
 class Reader(Protocol):
     def push(self, event: Event) -> None:
         """Takes what is published; it awaits nothing and does not fail."""
@@ -38,43 +91,65 @@ class Reader(Protocol):
         """Nothing more comes."""
 
 
+class Listener(Reader, Protocol):
+    def hear(self, spoken: Spoken) -> None:
+        """Takes text, thoughts and tool output while they arrive; it awaits nothing and does not fail."""
+
+
 class Bus:
     """From one journal to whoever watches now; never waits for a reader."""
 
     def __init__(self) -> None:
-        self._subscriptions: list[Reader] = []
+        self._readers: list[Reader] = []
+        self.listeners: list[Listener] = []
+        """Those of them that want the words too: while there is none, no event is made of any."""
         self._closed = False
 
     @property
     def watched(self) -> bool:
-        return bool(self._subscriptions)
+        return bool(self._readers)
 
     def publish(self, event: Event) -> None:
-        for subscription in self._subscriptions:
-            subscription.push(event)
+        for reader in self._readers:
+            reader.push(event)
 
-    def subscribe(self) -> "Subscription":
+    def speak(self, spoken: Spoken) -> None:
+        for listener in self.listeners:
+            listener.hear(spoken)
+
+    def subscribe(self, *, words: bool = True) -> "Subscription":
+        """`words`: also takes the deltas of an answer."""
         subscription = Subscription()
-        self.attach(subscription)
+        if words:
+            self.listen(subscription)
+        else:
+            self.attach(subscription)
         return subscription
 
     def attach(self, reader: Reader) -> None:
-        """From here on it gets everything; at once the end, where that has come."""
+        """From here on it gets everything but the words; at once the end, where that has come."""
         if self._closed:
             reader.end()
         else:
-            self._subscriptions.append(reader)
+            self._readers.append(reader)
 
-    def unsubscribe(self, subscription: Reader) -> None:
-        if subscription in self._subscriptions:
-            self._subscriptions.remove(subscription)
+    def listen(self, listener: Listener) -> None:
+        """From here on it gets everything."""
+        self.attach(listener)
+        if not self._closed:
+            self.listeners.append(listener)
+
+    def unsubscribe(self, reader: Reader) -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)
+        self.listeners = [listener for listener in self.listeners if listener is not reader]
 
     def close(self) -> None:
         """Readers get what is queued, then the end."""
         self._closed = True
-        for subscription in self._subscriptions:
-            subscription.end()
-        self._subscriptions = []
+        for reader in self._readers:
+            reader.end()
+        self._readers, self.listeners = [], []
 
 
 _QUEUED = 1000
@@ -94,6 +169,11 @@ class Subscription:
             self.queue.append(event)
         elif event.seq is not None:
             self.behind = True
+        self._wake()
+
+    def hear(self, spoken: Spoken) -> None:
+        if (room := _QUEUED - len(self.queue)) > 0:
+            self.queue.extend(spoken.events[:room])
         self._wake()
 
     def end(self) -> None:

@@ -29,6 +29,8 @@ class CostRow(msgspec.Struct, frozen=True):
     left: dict[str, float] = {}
     stops_in_s: float | None = None
     """When it is used up, at the rate so far."""
+    estimated: int = 0
+    """How many of the calls the provider did not count: tokens and cost are estimates."""
 
 
 class CostReport(msgspec.Struct, frozen=True):
@@ -36,6 +38,8 @@ class CostReport(msgspec.Struct, frozen=True):
     calls: int
     usage: Usage
     cost_usd: float | None
+    estimated: int = 0
+    """As of a row."""
 
 
 def report_costs(ledger: Ledger) -> CostReport:
@@ -46,9 +50,12 @@ def report_costs(ledger: Ledger) -> CostReport:
         for model, used in (costs.by_model(id) or {ledger.models.get(id, ""): Figures()}).items():
             depth = _find_depth(ledger, id) if rows else 0
             figures = used.calls, used.usage, used.known_cost
-            rows.append(CostRow(id, name, depth, model, *figures, source, budget, left, stops))
+            rows.append(
+                CostRow(id, name, depth, model, *figures, source, budget, left, stops, used.estimated)
+            )
             source, budget, left, stops = "", {}, {}, None
-    return CostReport(tuple(rows), costs.total.calls, costs.total.usage, costs.total.known_cost)
+    total = costs.total
+    return CostReport(tuple(rows), total.calls, total.usage, total.known_cost, total.estimated)
 
 
 _Budget = tuple[Literal["", "run", "lent"], dict[str, float], dict[str, float], float | None]

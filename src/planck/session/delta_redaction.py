@@ -8,7 +8,9 @@ from planck.records.events import (
     AgentEnded,
     AssistantSaid,
     Event,
+    TextBurst,
     TextDelta,
+    ThinkingBurst,
     ThinkingDelta,
     ToolEnd,
     ToolProgress,
@@ -20,6 +22,7 @@ from planck.records.redact import Redactor
 from planck.toolkit.journal import Entry
 
 PIECES = TextDelta, ThinkingDelta, ToolProgress
+BURSTS = TextBurst, ThinkingBurst
 
 _ENDS_OF_ALL = frozenset({TurnEnd.type, AgentEnded.type})
 
@@ -38,6 +41,14 @@ class DeltaRedaction:
         if not isinstance(delta, PIECES):
             yield from self._release(agent_id)
             yield Entry(agent_id, turn, delta)
+            return
+        if isinstance(delta, BURSTS):
+            # One look at all of it is enough nearly always: it has no key, begins none and ends none.
+            if (agent_id, "") not in self._held and redactor.split(delta.text) == (delta.text, ""):
+                yield Entry(agent_id, turn, delta)
+                return
+            for one in delta.deltas:
+                yield from self.redact(agent_id, turn, one, redactor)
             return
         stream = delta.id if isinstance(delta, ToolProgress) else ""
         held = self._held.get((agent_id, stream))

@@ -38,7 +38,7 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
                 done.append((call.id, command))
             case ToolEnd() as end if end.name in COMMAND_TOOLS:
                 ended[end.id] = end.exit_code
-                if end.error and end.exit_code is None and end.error.kind not in _RAN:
+                if not has_run(end):
                     not_run.add(end.id)
             case _:
                 pass
@@ -51,7 +51,7 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
             pass
         elif is_test(one[1]):
             newest, stale, followed = one, False, False
-        elif not _only_reads(one[1]):
+        elif not only_reads(one[1]):
             followed = True
     if newest is None:
         return None
@@ -65,6 +65,11 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
 
 _RAN = frozenset({ErrorKind.TIMEOUT, ErrorKind.INTERRUPTED, ErrorKind.INTERNAL_ERROR})
 """Errors of a command that ran, or may have; after any other it was not run."""
+
+
+def has_run(end: ToolEnd) -> bool:
+    """Whether a command ran, or may have: one that was denied did not."""
+    return end.error is None or end.exit_code is not None or end.error.kind in _RAN
 
 
 def _read_command(call: ToolStart) -> object:
@@ -153,7 +158,8 @@ def has_own_exit_code(command: str) -> bool:
     return bool(parts) and (_runs_tests(parts[-1]) or not re.search(r"[;|\n]", bare))
 
 
-def _only_reads(command: str) -> bool:
+def only_reads(command: str) -> bool:
+    """Whether all programs of a command are known to change nothing."""
     parts = _read_words(command)
     return bool(parts) and all(
         words[0] in _READERS or (words[0] == "git" and words[1:2] and words[1] in _GIT_READERS)

@@ -1,5 +1,7 @@
 """The board of a session that was just opened: what a frontend folds what happens from then on into."""
 
+import msgspec
+
 from planck.records.authority import Mode
 from planck.records.board import Board
 from planck.records.ledger import Ledger
@@ -29,6 +31,7 @@ def make_opening_board(log: SessionLog, team: Team, mode: Mode) -> Board:
         usage=total.usage,
         cost_usd=total.cost_usd,
         unpriced=total.unpriced,
+        estimated=total.estimated or msgspec.UNSET,
     )
 
 
@@ -47,6 +50,7 @@ def _make_row(member: Member, ledger: Ledger) -> AgentRow:
         usage=spent.usage,
         cost_usd=spent.cost_usd,
         unpriced=spent.unpriced,
+        estimated=spent.estimated or msgspec.UNSET,
         context=agent.history.tokens() if agent.history.counted else 0,
         window=spec.model.context_window,
     )

@@ -2,16 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, FileChanged, TextDelta, ThinkingDelta, TurnEnd, View
+from planck.records.events import (
+    DELTAS,
+    Draft,
+    Event,
+    FileChanged,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnd,
+    View,
+)
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.records.redact import Redactor
-from planck.session.bus import Bus, Live, Reader, Subscription
+from planck.session.bus import Bus, Listener, Live, Reader, Spoken, Subscription
 from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
@@ -29,6 +39,7 @@ class SessionJournal:
         self._clock = clock
         self._redactor = redactor
         self._redaction = DeltaRedaction()
+        self._tallies: list[Callable[[Event], None]] = []
         self._looked: Redactor | None = None
         """The keys as they were found in this step of the loop, for what models say in it."""
         self.live = Live()
@@ -65,11 +76,12 @@ class SessionJournal:
         return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        if self._redactor and (redactor := self._look(self._redactor, delta)):
+        redactor = self._look(self._redactor, delta) if self._redactor else None
+        if not redactor:
+            self._show(agent_id, turn, delta)
+        else:
             for entry in self._redaction.redact(agent_id, turn, delta, redactor):
                 self._show(entry.agent_id, entry.turn, entry.fact)
-        else:
-            self._show(agent_id, turn, delta)
 
     def _look(self, look: Callable[[], Redactor], delta: View) -> Redactor:
         """Looks for keys anew, which asks the disk, but once for all that models say in one step.
@@ -88,24 +100,46 @@ class SessionJournal:
         self._looked = None
 
     def attach(self, reader: Reader) -> None:
-        """From here on it gets every event and delta, in the step that publishes it; see `Bus`."""
+        """From here on it gets what is published but the words, in the step that publishes it; see `Bus`."""
         self._bus.attach(reader)
+
+    def listen(self, listener: Listener) -> None:
+        """The same with the words: what agents say, think and put out while they do."""
+        self._bus.listen(listener)
 
     def detach(self, reader: Reader) -> None:
         self._bus.unsubscribe(reader)
+
+    @contextmanager
+    def counting(self, count: Callable[[Event], None]) -> Iterator[None]:
+        """Meanwhile it is given every event in the step that commits it, and no delta; it does not fail."""
+        self._tallies.append(count)
+        try:
+            yield
+        finally:
+            self._tallies.remove(count)
 
     async def events(self, after: int = 0, live: bool = True) -> AsyncGenerator[Event, None]:
         """Yields the log from there on, then what happens, deltas included: no event missing, none twice.
 
         A reader that falls behind loses deltas only: it catches up from the store.
         """
-        subscription = self._bus.subscribe()
+        async with aclosing(self.follow(after, live)) as batches:
+            async for events in batches:
+                for event in events:
+                    yield event
+
+    async def follow(
+        self, after: int = 0, live: bool = True, *, words: bool = True
+    ) -> AsyncGenerator[Sequence[Event], None]:
+        """Yields the events in batches; without `words`, no deltas of text or output."""
+        subscription = self._bus.subscribe(words=words)
         caught_up = True
         try:
             while True:
                 for event in self._store.read(after):
                     after = event.seq or after
-                    yield event
+                    yield (event,)
                 if not live:
                     return
                 if caught_up and not subscription.behind:
@@ -115,9 +149,10 @@ class SessionJournal:
                     subscription.queue.clear()
                     subscription.behind = False
                 caught_up = False
-                async for event in _until_behind(subscription, after):
-                    after = event.seq or after
-                    yield event
+                async for events in _until_behind(subscription, after):
+                    for event in events:
+                        after = event.seq or after
+                    yield events
                 if subscription.ended and not subscription.queue and self._store.head <= after:
                     return
         finally:
@@ -130,6 +165,8 @@ class SessionJournal:
                 self._show(entry.agent_id, entry.turn, entry.fact)
             if self.live.agents:
                 self.live.follow(event)
+            for count in self._tallies:
+                count(event)
             self._bus.publish(event)
             if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
                 self._store.checkpoint()
@@ -140,10 +177,14 @@ class SessionJournal:
 
     def _show(self, agent_id: str | None, turn: int, delta: View) -> None:
         self.live.hear(agent_id, delta)
+        if isinstance(delta, PIECES):
+            if self._bus.listeners:
+                self._bus.speak(Spoken(self._clock.now(), agent_id, turn, delta))
+            return
         if not self._bus.watched:
             return
         data = codec.encode(delta)
-        if self._redactor and not isinstance(delta, PIECES):
+        if self._redactor:
             data = self._redactor()(data)
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
 
@@ -193,19 +234,25 @@ def _drop_stale(subscription: Subscription, after: int) -> None:
         queue.popleft()
 
 
-async def _until_behind(subscription: Subscription, after: int) -> AsyncGenerator[Event, None]:
+async def _until_behind(subscription: Subscription, after: int) -> AsyncGenerator[Sequence[Event], None]:
     queue = subscription.queue
     while True:
         while queue:
-            event = queue[0]
-            if event.seq is not None:
-                if event.seq > after + 1:
+            taken = list(queue)
+            queue.clear()
+            wanted = 0
+            for event in taken:
+                if event.seq is not None:
+                    if event.seq != after + 1:
+                        break
+                    after = event.seq
+                wanted += 1
+            if wanted:
+                yield taken[:wanted]
+            if wanted < len(taken):
+                if (taken[wanted].seq or 0) > after:
                     return
-                if event.seq <= after:  # the reader asked for what comes later
-                    queue.popleft()
-                    continue
-                after = event.seq
-            yield queue.popleft()
+                queue.extendleft(reversed(taken[wanted + 1 :]))  # the reader asked for what comes later
         if subscription.behind or subscription.ended:
             subscription.behind = False
             return

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planck.closing import close_all
 from planck.config.keys.credentials import Keyring
 from planck.records.events import (
     AgentStarted,
@@ -44,11 +45,11 @@ class SessionLog:
 
     @property
     def imported(self) -> bool:
-        """Whether its events are the words of whoever made an export."""
+        """Whether its events come from an export, so that its author may have written them."""
         return "imported" in self.store.meta
 
     def describe_damage(self) -> list[ErrorEvent]:
-        """What opening it found wrong: recorded by whoever goes on with it, before anything else."""
+        """Returns what opening it found wrong, to be recorded before anything else."""
         if damage := self.store.damage:
             return [ErrorEvent(kind=damage.kind, message=damage.message, details=damage.details)]
         return []
@@ -79,8 +80,7 @@ class SessionLog:
 
     async def aclose(self) -> None:
         """Ends it; from here on it is found by the name that it has now."""
-        self.journal.close()
-        await self._library.close(self.store, self.id, self.name)
+        await close_all(self.journal.close, partial(self._library.close, self.store, self.id, self.name))
 
     async def tell(self, text: str, ids: Ids) -> None:
         """Tells the living agents of a session that does not run: they see it with their next turn."""
@@ -97,18 +97,9 @@ class SessionLog:
                 entries.append(Entry(row.id, 0, Delivery(ids=(news.id,), state="delivered")))
         await self.journal.record_all(entries)  # one commit: all of them are told, or none
 
-    @asynccontextmanager
-    async def close_on_failure(self) -> AsyncGenerator[None, None]:
-        """Sees to it that a session that could not be opened leaves no lock behind."""
-        try:
-            yield
-        except BaseException:
-            await self._library.close(self.store, self.id, self.name)
-            raise
-
 
 class SessionLogs:
-    """Names, stores and journals, for whoever opens a session."""
+    """Opens sessions: their names, stores and journals."""
 
     def __init__(self, library: "Library", workspace: Path, ids: Ids, clock: Clock, keys: Keyring) -> None:
         self._library = library

@@ -3,12 +3,14 @@ made it."""
 
 import os
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planck.records.events import ToolEnd, view
 from planck.records.outcome import ErrorKind
 from planck.store.sqlite.directory import make_private
+from planck.store.sqlite.library import use_log
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import SessionError, StoreError
 from planck.tools.builtin.files import SHARED_BYTES, Spills
@@ -32,10 +34,10 @@ def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path 
     if file is None or (file.is_file() and not file.is_symlink()):
         return file
     try:
-        path = library.path_of(session_id)
+        opened = use_log(partial(library.path_of, session_id), SqliteReader.open)
     except SessionError:  # one without a log
         return None
-    with closing(SqliteReader.open(path)) as log:
+    with closing(opened) as log:
         end = _find_end(log, call_id)
         if end is None or not is_spilled(end):
             return None

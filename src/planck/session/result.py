@@ -63,6 +63,89 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What each agent used in this run, also those that ended."""
     budget: RunBudget | msgspec.UnsetType = msgspec.UNSET
     """Absent: nothing limits what the run may cost."""
+    estimated: int | msgspec.UnsetType = msgspec.UNSET
+    """How many model calls the provider did not count, so that usage and cost are estimates; absent: none."""
+
+
+class RunTally:
+    """Counts what a run comes to, event by event: text and status are the orchestrator's."""
+
+    def __init__(self, orchestrator_id: str) -> None:
+        self._orchestrator_id = orchestrator_id
+        self._costs = Costs()
+        self._steps = 0
+        self._denials: list[dict[str, Any]] = []
+        self._errors: list[dict[str, Any]] = []
+        self._status, self._text, self._final = TurnStatus.FAILED, "", ""
+        self._began, self._worked = "", 0
+
+    def add(self, event: Event) -> None:
+        if event.type not in _COUNTED:
+            return
+        match view(event):
+            case AgentStarted(agent=agent):
+                self._costs.names[agent.id] = agent.name
+            case AssistantSaid() as said:
+                self._steps += 1
+                if event.agent_id == self._orchestrator_id:
+                    self._text = said.message.text or self._text
+            case UsageSpent() as spent:
+                who = event.agent_id or ""
+                self._costs.add(who, spent.model, spent.usage, spent.cost_usd, spent.estimated)
+            case PermissionDecision(decision="deny") as denied if event.agent_id:
+                row = {"tool": denied.tool, "reason": denied.reason, "by": denied.by, "words": denied.words}
+                row["way_out"] = denied.way_out
+                self._denials.append({"agent_id": event.agent_id, **row})
+            case ErrorEvent() as failed:
+                self._errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
+            case TurnStart() if event.agent_id == self._orchestrator_id:
+                self._text, self._began = "", event.ts
+            case TurnEnd() as end if event.agent_id == self._orchestrator_id:
+                self._status, self._final = end.status, end.text
+                self._worked += _count_ms(self._began, event.ts)
+                self._text = end.text or self._text
+            case _:
+                pass
+
+    def summarise(
+        self,
+        *,
+        names: Mapping[str, str],
+        session_id: str,
+        session_name: str,
+        duration_ms: int | None = None,
+        budget: RunBudget | None = None,
+    ) -> RunResult:
+        """`names`: by id, of the agents that there are. `duration_ms`: as the caller that waited measured it;
+        None: as long as the orchestrator's turns took, by the log."""
+        costs, known = self._costs, dict(names)
+        for id, name in costs.names.items():
+            if name != id or id not in known:
+                known[id] = name
+        costs.names = known
+        return RunResult(
+            status=self._status,
+            text=self._text,
+            session_id=session_id,
+            session_name=session_name,
+            usage=costs.total.usage,
+            cost_usd=costs.total.known_cost,
+            duration_ms=self._worked if duration_ms is None else duration_ms,
+            steps=self._steps,
+            denials=tuple(self._denials),
+            errors=tuple(self._errors),
+            exit_code=_exit_code(self._status, self._final, bool(self._denials), self._errors),
+            agents=costs.agents,
+            budget=budget or msgspec.UNSET,
+            estimated=costs.total.estimated or msgspec.UNSET,
+        )
+
+
+_COUNTED = frozenset(
+    fact.type
+    for fact in (AgentStarted, AssistantSaid, UsageSpent, PermissionDecision, ErrorEvent, TurnStart, TurnEnd)
+)
+"""What a run's result is made of; the other events are not decoded for it."""
 
 
 def summarise_run(
@@ -74,57 +157,16 @@ def summarise_run(
     duration_ms: int | None = None,
     budget: RunBudget | None = None,
 ) -> RunResult:
-    """Folds a run's events; text and status are the orchestrator's, counts and costs the whole team's.
-
-    `names`: by id, of the agents that there are, the orchestrator first. `duration_ms`: as whoever waited
-    for it measured it; None: as long as the orchestrator's turns took, by the log.
-    """
-    orchestrator_id = next(iter(names))
-    costs, steps = Costs(dict(names)), 0
-    denials: list[dict[str, Any]] = []
-    errors: list[dict[str, Any]] = []
-    status, text, final = TurnStatus.FAILED, "", ""
-    began, worked = "", 0
+    """Returns the result of a run by its events; `names` has the orchestrator first. See `RunTally`."""
+    tally = RunTally(next(iter(names)))
     for event in events:
-        match view(event):
-            case AgentStarted(agent=agent):
-                costs.names[agent.id] = agent.name
-            case AssistantSaid() as said:
-                steps += 1
-                if event.agent_id == orchestrator_id:
-                    text = said.message.text or text
-            case UsageSpent() as spent:
-                costs.add(event.agent_id or "", spent.model, spent.usage, spent.cost_usd)
-            case PermissionDecision(decision="deny") as denied if event.agent_id:
-                from planck.records.approval import advise  # few calls are denied
-
-                row = {"tool": denied.tool, "reason": denied.reason, "by": denied.by, "words": denied.words}
-                row["way_out"] = advise(denied.by)
-                denials.append({"agent_id": event.agent_id, **row})
-            case ErrorEvent() as failed:
-                errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
-            case TurnStart() if event.agent_id == orchestrator_id:
-                text, began = "", event.ts
-            case TurnEnd() as end if event.agent_id == orchestrator_id:
-                status, final = end.status, end.text
-                worked += _count_ms(began, event.ts)
-                text = end.text or text
-            case _:
-                pass
-    return RunResult(
-        status=status,
-        text=text,
+        tally.add(event)
+    return tally.summarise(
+        names=names,
         session_id=session_id,
         session_name=session_name,
-        usage=costs.total.usage,
-        cost_usd=costs.total.known_cost,
-        duration_ms=worked if duration_ms is None else duration_ms,
-        steps=steps,
-        denials=tuple(denials),
-        errors=tuple(errors),
-        exit_code=_exit_code(status, final, bool(denials), errors),
-        agents=costs.agents,
-        budget=budget or msgspec.UNSET,
+        duration_ms=duration_ms,
+        budget=budget,
     )
 
 
@@ -142,6 +184,14 @@ def mark_stopped(result: RunResult, status: TurnStatus) -> RunResult:
     """Gives a stopped run its status: whatever its orchestrator had come to, the rest of the team had not."""
     code = _exit_code(status, result.text, bool(result.denials), list(result.errors))
     return msgspec.structs.replace(result, status=status, exit_code=code)
+
+
+def fail_result(result: RunResult, err: Err) -> RunResult:
+    """Gives a run that nobody continues the status `failed`, with the reason as its last error."""
+    errors = (*result.errors, _error(None, err.kind, err.message, err.details))
+    return msgspec.structs.replace(
+        result, status=TurnStatus.FAILED, errors=errors, exit_code=int(Exit.FAILURE)
+    )
 
 
 def make_failure(err: Err, exit_code: int, status: TurnStatus = TurnStatus.FAILED) -> RunResult:

@@ -14,6 +14,8 @@ from planck.records.events import (
     Event,
     FileChanged,
     ModeChanged,
+    PermissionDecision,
+    PermissionRequest,
     Rewound,
     SessionResumed,
     SessionStarted,
@@ -44,7 +46,10 @@ class Before(msgspec.Struct, frozen=True):
 
 
 async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Before:
-    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
+    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
+
+    A call that waited for the user had not begun: where somebody can be asked, it asks again.
+    """
     store = log.store
     facts, before, ledger = _read_facts(store)
     living = [
@@ -55,11 +60,13 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     ]
     if not any(spec.role == "orchestrator" for spec, _ in living):
         _refuse_headless(log)
-    in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
+    # A copy has the ids of its original, where the same question may be open at this moment.
+    asks = bool(resumed.options and resumed.options.person) and not store.meta.get("parent")
+    in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts, asks))
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
-    await team.adopt(living, ended=len(facts) - len(living))
+    await team.adopt(living, ended=len(facts) - len(living), asks=asks)
     return before
 
 
@@ -161,6 +168,20 @@ def _find_start(facts: Sequence[View]) -> AgentStarted | None:
     return next((fact for fact in facts if isinstance(fact, AgentStarted)), None)
 
 
-def _open_calls(facts: Sequence[View]) -> list[str]:
-    ended = {fact.id for fact in facts if isinstance(fact, ToolEnd)}
-    return [fact.id for fact in facts if isinstance(fact, ToolStart) and fact.id not in ended]
+def _open_calls(facts: Sequence[View], asks: bool) -> list[str]:
+    """Returns the calls whose outcome is unknown; `asks`: without those that ask the user again."""
+    waiting: dict[str, bool] = {}
+    """By open call: whether it waits for the user."""
+    foreign: set[str] = set()
+    for fact in facts:
+        match fact:
+            case ToolStart():
+                waiting[fact.id] = False
+                if fact.foreign:
+                    foreign.add(fact.id)
+            case ToolEnd():
+                waiting.pop(fact.id, None)
+            case PermissionRequest() | PermissionDecision() if fact.call_id in waiting:
+                asked = isinstance(fact, PermissionRequest)
+                waiting[fact.call_id] = asked and fact.call_id not in foreign
+    return [id for id, waits in waiting.items() if not (waits and asks)]

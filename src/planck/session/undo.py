@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from planck.records.authority import CHANGELESS, Mode
 from planck.records.diffs import diff_bytes
 from planck.records.events import (
     USER,
@@ -15,7 +16,12 @@ from planck.records.events import (
     Envelope,
     Event,
     FileChanged,
+    ModeChanged,
+    PermissionDecision,
     RequestKey,
+    SessionResumed,
+    SessionStarted,
+    ToolEnd,
     ToolStart,
     TurnStart,
     view,
@@ -24,7 +30,8 @@ from planck.records.history import is_news
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.redact import Redactor
-from planck.records.tools import find_row
+from planck.records.tools import COMMAND_TOOLS, find_row
+from planck.session.evidence import has_run, only_reads
 from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log
 from planck.toolkit.journal import Journal
@@ -33,6 +40,8 @@ from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 Files: TypeAlias = Root
 """The folder with the files of a session, for those who only hand it on."""
 
+_CONFINING = (*CHANGELESS, Mode.ASK)
+"""Modes in which a command that nobody allowed runs only where it can change nothing."""
 _MAX_FILE = 64 << 20
 _NAMED = 20
 """Files that agents are told by name."""
@@ -61,6 +70,11 @@ class Change(msgspec.Struct, frozen=True):
     """None: the file was removed; see `known`."""
     known: bool
     """Whether `after` could be told from the log."""
+
+    @property
+    def same(self) -> bool:
+        """Whether the file was written with what it had."""
+        return self.fact.before is not None and _digest(self.fact.before) == self.fact.after_sha256
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -132,9 +146,12 @@ class Interrupted(msgspec.Struct, frozen=True):
     """Files that it restored, and of which no agent was told."""
 
 
-def clean_up(log: Log, root: Root, redactor: Redactor) -> Interrupted:
-    """Removes the temporary files of interrupted undos, and says what they left."""
-    story = _Story(log.read(), redactor, root)
+def clean_up(log: Log, root: Root, redactor: Redactor, *, resumed: bool = False) -> Interrupted:
+    """Removes the temporary files of interrupted undos, and says what they left.
+
+    `resumed`: the newest resume in the log is the caller's own, and not one that looked after them already.
+    """
+    story = _Story(log.read(), redactor, root, resumed=resumed)
     for fact in story.unconfirmed:
         with suppress(WorkspaceError), root.writing(fact.path, create=False) as slot:
             slot.sweep(_name_temporary(fact.call_id))
@@ -157,6 +174,7 @@ def list_changes(
         _describe_change(change, story, redactor)
         for change in story.changes
         if story.has_happened(change)
+        and not change.same
         and selection.call in ("", change.fact.call_id)
         and selection.agent in ("", change.agent)
         and selection.turn in (0, change.turn)
@@ -231,7 +249,9 @@ def describe_restored(done: Sequence[str]) -> str:
 class _Story:
     """The log, read for what was changed, by whom, and what was undone since."""
 
-    def __init__(self, events: Iterable[Event], redactor: Redactor, root: Root | None) -> None:
+    def __init__(
+        self, events: Iterable[Event], redactor: Redactor, root: Root | None, *, resumed: bool = False
+    ) -> None:
         self.names: dict[str, str] = {}
         self.changes: list[Change] = []
         self.pending: list[FileChanged] = []
@@ -239,13 +259,16 @@ class _Story:
         self._missed: set[tuple[str, str]] = set()
         """Those that did not happen."""
         self._calls: dict[str, tuple[str, int, ToolStart]] = {}
+        self._harmless: set[str] = set()
+        """Calls that were not run, or only where nothing can be changed."""
         self._undone: set[tuple[str, str]] = set()
         self._undos: dict[tuple[str, str], tuple[str, ...]] = {}
         facts: list[tuple[FileChanged, str, int]] = []
-        told = 0
-        orchestrator, turn = "", 0
+        told, resumes = 0, [0, 0]
+        orchestrator, turn, mode = "", 0, ""
+        running: set[str] = set()
         for event in events:
-            match view(event):
+            match fact := view(event):
                 case AgentStarted() as started:
                     self.names[started.agent.id] = started.agent.name
                     orchestrator = orchestrator or started.agent.id
@@ -253,13 +276,27 @@ class _Story:
                     turn = event.turn
                 case ToolStart() as start:
                     self._calls[start.id] = (event.agent_id or "", turn, start)
+                    running.add(start.id)
+                    if mode in _CONFINING and not start.foreign:
+                        self._harmless.add(start.id)
+                case PermissionDecision(decision="allow", call_id=id):
+                    self._harmless.discard(id)
+                case ToolEnd() as end:
+                    running.discard(end.id)
+                    if not has_run(end):
+                        self._harmless.add(end.id)
                 case FileChanged() as fact:
                     fact = _restore_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
                 case Envelope() as message if is_news(message):
                     told = len(facts)
+                case SessionResumed():  # whoever resumed it has told of the undos before
+                    resumes.append(len(facts))
                 case _:
                     pass
+            before, mode = mode, _follow_mode(mode, fact)
+            if before != mode and mode not in _CONFINING:
+                self._harmless -= running
         later: dict[str, FileChanged] = {}
         written = {(fact.call_id, fact.path): fact for fact, _, _ in facts}
         for fact, agent, turn in reversed(facts):
@@ -275,6 +312,7 @@ class _Story:
                 for call in fact.undoes:
                     self._mark(call, fact.path, undone=True)
                 self._undos[fact.call_id, fact.path] = fact.undoes
+        told = max(told, resumes[-2 if resumed else -1])
         self.unconfirmed = [fact for fact, _, _ in facts[told:] if fact.undoes]
         self.untold = tuple(
             fact.path for fact in self.unconfirmed if (fact.call_id, fact.path) not in self._missed
@@ -285,7 +323,7 @@ class _Story:
         live = [
             change
             for change in self.changes
-            if not self.is_undone(change) and change.fact.undoable is not False
+            if not self.is_undone(change) and not change.same and change.fact.undoable is not False
         ]
         own = [change for change in live if not change.fact.undoes]
         if selection.call:
@@ -327,8 +365,10 @@ class _Story:
             in_scope = agent == selection.agent if selection.agent else turn in turns
             if selection.files:
                 in_scope = (agent, turn) in workers
-            if in_scope and find_row(start.name).changes == "anything":
+            if in_scope and start.id not in self._harmless and find_row(start.name).changes == "anything":
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
+                if start.name in COMMAND_TOOLS and isinstance(what, str) and only_reads(what):
+                    continue
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
 
     def _mark(self, call: str, path: str, *, undone: bool) -> None:
@@ -348,6 +388,15 @@ class _Story:
             if _digest(content) == fact.after_sha256:
                 return Change(fact, agent, turn, content, True)
         return Change(fact, agent, turn, None, False)
+
+
+def _follow_mode(mode: str, fact: object) -> str:
+    match fact:
+        case SessionStarted(options=options) | SessionResumed(options=options) if options:
+            return options.mode
+        case ModeChanged(mode=changed):
+            return changed
+    return mode
 
 
 def _has_happened(

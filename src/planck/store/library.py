@@ -102,6 +102,9 @@ class LocalLibrary(Library, Protocol):
     def find_owners(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Returns the living nodes that have these sessions, by the sessions' ids."""
 
+    def find_failures(self, ids: Iterable[str]) -> Mapping[str, str]:
+        """Returns why no node of a pool continues these sessions; of others there is nothing to say."""
+
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the writer, where a session has one."""
 

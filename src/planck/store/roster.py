@@ -10,7 +10,8 @@ import msgspec
 
 State = Literal["queued", "running", "idle", "failed"]
 """Of a session's row: waiting for a node, on one, at rest, or lost too often."""
-Answer = Literal["alive", "draining", "gone"]
+Answer = Literal["alive", "draining", "lapsed", "gone"]
+"""To a heartbeat; `lapsed`, once: it came so late that other nodes may have taken the sessions."""
 CommandKind = Literal["prompt", "steer", "interrupt", "answer", "stop"]
 Role = Literal["view", "submit", "approve", "admin"]
 """Each may do what those before it may."""

@@ -11,7 +11,7 @@ class Proxy:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._target = (parts.hostname or "", parts.port or 0)
-        self._url = url
+        self._url = self.target_url = url
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -21,6 +21,7 @@ class Proxy:
         self.cut_after = False
         """True: the statement arrives and its answer does not; False: neither does."""
         self.cuts = 0
+        self.refused = 0
 
     async def __aenter__(self) -> "Proxy":
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -51,6 +52,7 @@ class Proxy:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self.open:
+            self.refused += 1
             writer.transport.abort()
             return
         try:

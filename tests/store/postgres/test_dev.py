@@ -3,12 +3,15 @@
 import asyncio
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from planck.records.outcome import ErrorKind
 from planck.store.postgres.dev import DevServer, find_binaries
 from planck.store.postgres.library import PostgresLibrary
+from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds
 from tests.postgres import DEBIAN, SKIP, run_sql
 
@@ -29,6 +32,16 @@ async def use(url: str, root: Path) -> None:
     await other.aclose()
 
 
+def make_stubborn(root: Path, failure: str) -> Path:
+    """Returns programs of which `pg_ctl stop` fails, and the others work."""
+    real, folder = find_binaries(), root / "stubborn"
+    folder.mkdir(exist_ok=True)
+    check = f'for word; do [ "$word" = stop ] && {{ {failure}; exit; }}; done'
+    (folder / "pg_ctl").write_text(f'#!/bin/sh\n{check}\nexec {real}/pg_ctl "$@"\n')
+    (folder / "pg_ctl").chmod(0o755)
+    return folder
+
+
 @pytest.mark.skipif(find_binaries() is None, reason=SKIP)
 async def test_it_is_started_once_for_all_kept_over_a_stop_and_private(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "postgres"
@@ -47,6 +60,17 @@ async def test_it_is_started_once_for_all_kept_over_a_stop_and_private(tmp_path:
         assert servers[2].url == ""
         again = servers[1].start()
         assert run_sql(again, "SELECT name FROM sessions") == [["calm-fox"]]
+        for failure in ("exit 1", "kill -9 $$", "sleep 0"):  # the last one says that it worked
+            with pytest.raises(StoreError) as refused:
+                DevServer(folder, make_stubborn(tmp_path, failure)).stop()
+            assert refused.value.err.kind is ErrorKind.COMMAND_FAILED
+            assert servers[0].url == servers[1].start() == again, "it runs, and everybody knows where"
+        left = (folder / "data" / "postmaster.pid").read_text()
+        assert servers[0].stop()
+        ended = subprocess.Popen("true")
+        ended.wait()
+        (folder / "data" / "postmaster.pid").write_text(left.replace(left.split()[0], str(ended.pid), 1))
+        assert not servers[0].stop(), "it did not run, whatever a killed server left behind"
     finally:
         servers[0].stop("immediate")
 

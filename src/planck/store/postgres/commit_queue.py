@@ -6,7 +6,7 @@ thinks. An answer that was lost is asked for on the next connection: the hash sa
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from planck.records.outcome import ErrorKind, name_exception
@@ -111,6 +111,9 @@ class CommitQueue:
         self._starting = asyncio.Lock()
         self._closed = False
         self._lost_since: float | None = None
+        """When this outage began; None: the server answered the last statement, or nobody waits for it."""
+        self.before_append: Callable[[], None] | None = None
+        """Called before each append; it may fence this queue, and then nothing is sent."""
         self.flushes = 0
         """Statements sent so far."""
 
@@ -141,6 +144,7 @@ class CommitQueue:
         """Abandons every log that is open: from here on nothing of this process gets into them."""
         writers, self._writers = self._writers, {}
         self._waiting.clear()
+        self._lost_since = None
         for writer in writers.values():
             writer.abandon(why)
         self.database.drop()  # a statement on its way is not waited for
@@ -184,9 +188,13 @@ class CommitQueue:
                     batch = self._settle_known(batch, await self._look_patiently(batch))
                     unsure = False
                     continue
+                if self.before_append is not None:
+                    self.before_append()
+                    if not all(map(self._is_open, batch)):
+                        continue
                 self.flushes += 1
                 patience = ANSWER + sum(append.size for append in batch) / _SLOWEST
-                found = await self.database.ask(_APPEND, *_arrange(batch), timeout=patience)
+                found = await self._ask(_APPEND, *_arrange(batch), timeout=patience)
                 done = {row["id"] for row in found}
             except Lost as lost:
                 log.warning("Lost the connection to the database at %s: %s. Reconnecting.", self.place, lost)
@@ -203,7 +211,6 @@ class CommitQueue:
                 await self._part(batch, e)
                 return
             else:
-                self._lost_since = None
                 for append in batch:
                     if append.writer.id in done:
                         append.writer.settle(append, None)
@@ -213,6 +220,18 @@ class CommitQueue:
                 if unsure:
                     self._settle_refused(batch, await self._look_patiently(batch))
                     return
+
+    async def _ask(self, sql: str, *values: object, timeout: float = ANSWER) -> list[Any]:
+        """Any answer ends an outage, an error of the server's too: the next one counts from its own begin."""
+        try:
+            answer = await self.database.ask(sql, *values, timeout=timeout)
+        except (Lost, StoreError):
+            raise
+        except Exception:  # the server's own, which the caller reads
+            self._lost_since = None
+            raise
+        self._lost_since = None
+        return answer
 
     def _is_open(self, append: Append) -> bool:
         return self._writers.get(append.writer.id) is append.writer
@@ -235,7 +254,7 @@ class CommitQueue:
             append.writer.settle(append, failure)
 
     async def _look(self, batch: list[Append]) -> dict[str, tuple[int, int, bytes]]:
-        rows = await self.database.ask(
+        rows = await self._ask(
             "SELECT id, epoch, head, hash FROM sessions WHERE id = ANY($1::text[])",
             [append.writer.id for append in batch],
         )
@@ -289,6 +308,7 @@ class CommitQueue:
                     self.fence(failure)
                     return
             await asyncio.sleep(pauses.next())
+        self._lost_since = None
         if self._closed:
             self._fence_closed()
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
-from planck.records.outcome import ErrorKind, add_extra, say_exception
+from planck.records.outcome import ErrorKind, say_exception, say_extra
 from planck.store.store import StoreError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ async def open_connection(url: str) -> "asyncpg.Connection":
     except ImportError as problem:
         raise StoreError(
             ErrorKind.NOT_FOUND,
-            f"A PostgreSQL store needs the extra `postgres` ({problem}); {add_extra('postgres')}.",
+            f"A PostgreSQL store needs the extra `postgres` ({problem}); {say_extra('postgres')}.",
         ) from None
     place = hide_password(url)
     try:

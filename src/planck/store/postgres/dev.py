@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planck.own_code import open_path
-from planck.records.outcome import ErrorKind, add_extra
+from planck.records.outcome import ErrorKind, say_extra
 from planck.store.store import StoreError
 
 DEV = "dev"
@@ -22,6 +22,8 @@ DEV = "dev"
 _TIMEOUT = 120
 """Seconds that a start may take; on a quiet machine it is two."""
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+_NOT_RUNNING = (3, 4)
+"""What `pg_ctl status` exits with: no server, and no data either."""
 _USER = 1
 """Whom root becomes inside a user namespace, where the files stay root's: PostgreSQL refuses to be root."""
 
@@ -89,16 +91,35 @@ class DevServer:
             return url
 
     def stop(self, mode: str = "fast") -> bool:
-        """Ends it; False where it did not run."""
+        """Ends it; False where it did not run. Raises where it still runs, and can be reached as before."""
         if not (self._data / "postmaster.pid").exists():
             return False
         with self._alone():
+            binaries = self._find_binaries()
+            ran = self._is_running(binaries)
+            if ran:
+                try:
+                    self._run(binaries, "pg_ctl", "stop", "-w", "-t", "60", "-m", mode)
+                except StoreError:
+                    if self._is_running(binaries):
+                        raise
+                if self._is_running(binaries):
+                    raise StoreError(
+                        ErrorKind.COMMAND_FAILED,
+                        "The development database still runs after pg_ctl stopped it. "
+                        f"See the log {str(self._folder / 'log')!r}.",
+                    )
             (self._folder / "url").unlink(missing_ok=True)
-            try:
-                self._run(self._find_binaries(), "pg_ctl", "stop", "-w", "-t", "60", "-m", mode)
-            except StoreError:
-                if (self._data / "postmaster.pid").exists() and self.url:
-                    raise
+        return ran
+
+    def _is_running(self, binaries: Path) -> bool:
+        """Asks `pg_ctl`: a killed server leaves its `postmaster.pid` behind."""
+        try:
+            self._run(binaries, "pg_ctl", "status")
+        except StoreError as failure:
+            if failure.err.details.get("exit_code") in _NOT_RUNNING:
+                return False
+            raise
         return True
 
     def _make(self, binaries: Path) -> None:
@@ -116,7 +137,7 @@ class DevServer:
         if found is None:
             raise StoreError(
                 ErrorKind.NOT_FOUND,
-                f"PostgreSQL is not installed here; {add_extra('postgres-dev')}, "
+                f"PostgreSQL is not installed here; {say_extra('postgres-dev')}, "
                 "or pass the address of a running database with --store.",
             )
         return found
@@ -146,6 +167,7 @@ class DevServer:
             raise StoreError(
                 ErrorKind.COMMAND_FAILED,
                 f"{program} failed: {said}. See the log {str(self._folder / 'log')!r}.",
+                {"exit_code": done.returncode},
             )
 
     @contextmanager

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planck.closing import close_all
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
@@ -37,7 +38,7 @@ from planck.store.sqlite.database import Durability
 from planck.store.sqlite.directory import move_log, remove_log
 from planck.store.sqlite.store import SqliteStore
 from planck.store.store import SessionError, Store, StoreError
-from planck.store.threads import finish_blocking, run_blocking
+from planck.store.threads import finish_blocking, hand_over, run_blocking
 
 LEASE = 30.0
 """Seconds after which an owner that was not seen has lost what it had; `cluster.lease_s`."""
@@ -116,11 +117,20 @@ class PostgresLibrary:
         elif "workspace" in meta:
             meta = {**meta, "workspace": os.path.realpath(meta["workspace"])}
         for name in (wanted,) if wanted else new_names(ids):
-            if await rows.create_row(
-                self.engine.queries, id, name, meta, self.owner, self._lease, state, place
-            ):
+            if await self._create_row(id, name, meta, state, place):
                 return await self._open_new(id, {**meta, "id": id, "name": name})
         raise refuse_taken(wanted)
+
+    async def _create_row(
+        self, id: str, name: str, meta: Mapping[str, str], state: str, place: SessionPlace
+    ) -> bool:
+        queries = self.engine.queries
+        try:
+            return await rows.create_row(queries, id, name, meta, self.owner, self._lease, state, place)
+        except asyncio.CancelledError:
+            if id not in self._open:
+                await rows.finish(rows.clear_row(queries, id, self.owner))
+            raise
 
     async def _clear_unfinished(self, id: str) -> None:
         """Removes a copy whose process was killed before it was whole: its key asks for it again."""
@@ -131,10 +141,11 @@ class PostgresLibrary:
     async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
         self._open.add(id)
         try:
-            mirror = Mirror(await run_blocking(SqliteStore.create, name_file(self.folder, meta), meta))
+            make = partial(SqliteStore.create, name_file(self.folder, meta), meta)
+            mirror = Mirror(await hand_over(make, _discard_file))
         except BaseException:
             self._open.discard(id)
-            await rows.discard_row(self.engine.queries, id, 1)
+            await rows.finish(rows.discard_row(self.engine.queries, id, 1))
             raise
         return PostgresStore(self.engine, id, 1, mirror)
 
@@ -143,7 +154,15 @@ class PostgresLibrary:
         row = await rows.find_row(self.engine.queries, self._place, id_or_name)
         if row.id in self._open:
             raise rows.refuse_held(row._replace(owner=self.owner))
-        return await self._open_row(await rows.take_row(self.engine.queries, row.id, self.owner, self._lease))
+        try:
+            taken = await rows.take_row(self.engine.queries, row.id, self.owner, self._lease)
+            return await self._open_row(taken)
+        except BaseException:
+            # It may be this owner's by now, also where the answer was lost that would have said so.
+            with suppress(StoreError):
+                release = rows.release_row(self.engine.queries, row.id, row.epoch + 1, self.owner)
+                await rows.finish(release)
+            raise
 
     async def open_claimed(self, id: str, epoch: int) -> PostgresStore:
         """Opens what the roster claimed for this node; `writer_conflict` where that is over already."""
@@ -212,12 +231,15 @@ class PostgresLibrary:
         why = StoreError(ErrorKind.LOG_WRITE_FAILED, "The session was not started. Start it again.")
         self.engine.leave(store)
         store.abandon(why)
-        try:
-            await store.aclose()
-            await rows.discard_row(self.engine.queries, store.id, store.epoch)
-        finally:
-            self._open.discard(store.id)
-        await finish_blocking(remove_log, store.path)
+
+        async def discard_row() -> None:
+            await rows.finish(rows.discard_row(self.engine.queries, store.id, store.epoch))
+
+        forget, remove = (
+            partial(self._open.discard, store.id),
+            partial(finish_blocking, remove_log, store.path),
+        )
+        await close_all(store.aclose, discard_row, forget, remove)
 
     async def copy(
         self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents
@@ -308,6 +330,10 @@ class PostgresLibrary:
         wanted = list(ids)
         return self._database.run(partial(rows.find_owners, ids=wanted, lease=self._lease)) if wanted else {}
 
+    def find_failures(self, ids: Iterable[str]) -> dict[str, str]:
+        wanted = list(ids)
+        return self._database.run(partial(rows.find_failures, ids=wanted)) if wanted else {}
+
     def check_free(self, id_or_name: str) -> None:
         row = self._database.run(partial(rows.find_row, project=self._place, what=id_or_name))
         if owner := self.find_owners([row.id]).get(row.id):
@@ -321,16 +347,21 @@ class PostgresLibrary:
             remove_log(path)
 
     async def aclose(self) -> None:
-        if self._heartbeat is not None:
-            await self._heartbeat.aclose()
-        if not self._lent:
-            await self.engine.close()
-        await asyncio.to_thread(self._database.close)
+        await close_all(
+            *([self._heartbeat.aclose] if self._heartbeat is not None else ()),
+            *([self.engine.close] if not self._lent else ()),
+            partial(finish_blocking, self._database.close),
+        )
 
     async def _start(self) -> None:
         await self.engine.start()
         if self._heartbeat is not None:
             await self._heartbeat.begin()
+
+
+def _discard_file(file: SqliteStore) -> None:
+    file.close()
+    remove_log(file.path)
 
 
 class _NoIds:

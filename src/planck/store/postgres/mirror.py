@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from planck.records.events import Event
@@ -23,7 +24,7 @@ from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError, find_last, report_damage
-from planck.store.threads import run_blocking
+from planck.store.threads import finish_blocking, hand_over, run_blocking
 
 log = logging.getLogger(__name__)
 
@@ -120,8 +121,8 @@ async def open_mirror(
     try:
         if file.head and await _hash_at(database, meta["id"], file.head) != file.head_hash:
             lost = file.head
-            await run_blocking(_put_aside, file)
-            file, _ = await run_blocking(_open_file, folder, meta, head)
+            await finish_blocking(_put_aside, file)
+            file, _ = await hand_over(partial(_open_file, folder, meta, head), _close)
             damage = damage or describe_loss(meta["id"], lost, head)
         await pull(database, file, meta["id"], head, hash)
         file.change_meta({"name": meta["name"]})
@@ -138,7 +139,7 @@ async def _open_patiently(
     give_up = asyncio.get_running_loop().time() + patience
     while True:
         try:
-            return await run_blocking(_open_file, folder, meta, head)
+            return await hand_over(partial(_open_file, folder, meta, head), _close)
         except StoreError as failure:
             late = asyncio.get_running_loop().time() > give_up
             if late or failure.err.kind is not ErrorKind.WRITER_CONFLICT:
@@ -193,7 +194,7 @@ async def pull(database: Database, file: SqliteStore, id: str, head: int, hash: 
             _check(rows, file.head, file.head_hash)
         except BrokenChain as e:
             raise report_damage(e.seq, f"session {id!r} in the database", e.why) from e
-        await run_blocking(file.take_rows, rows, {})
+        await finish_blocking(file.take_rows, rows, {})  # a caller that is cancelled closes the file
     if file.head == head and file.head_hash != hash:
         raise StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
@@ -214,7 +215,7 @@ async def _pull_blobs(database: Database, file: SqliteStore, id: str) -> None:
             "SELECT bytes FROM blobs WHERE session = $1 AND hash = $2", id, row["hash"]
         )
         for blob in found:
-            await run_blocking(file.take_rows, (), {row["hash"]: blob["bytes"]})
+            await finish_blocking(file.take_rows, (), {row["hash"]: blob["bytes"]})
 
 
 def _check(rows: Sequence[Row], seq: int, previous: bytes) -> None:
@@ -274,6 +275,10 @@ def _open_file(folder: Path, meta: Mapping[str, str], head: int) -> tuple[Sqlite
             _put_aside(file)
             return SqliteStore.create(path, dict(meta)), lost
     return SqliteStore.create(path, dict(meta)), None
+
+
+def _close(opened: tuple[SqliteStore, Err | None]) -> None:
+    opened[0].close()
 
 
 def _put_aside(file: SqliteStore) -> None:

@@ -120,12 +120,15 @@ class PostgresRoster:
         await self.start()
         rows = await self._beats.read(
             "UPDATE nodes SET seen = now(), joined = CASE WHEN seen < now() - make_interval(secs => $3) "
-            "THEN now() ELSE joined END WHERE name = $1 AND instance = $2 RETURNING draining",
+            "THEN now() ELSE joined END WHERE name = $1 AND instance = $2 "
+            "RETURNING draining, joined = now() AS lapsed",
             name,
             instance,
             self._lease * 2 / 3,
         )
-        return "gone" if not rows else "draining" if rows[0]["draining"] else "alive"
+        if not rows:
+            return "gone"
+        return "lapsed" if rows[0]["lapsed"] else "draining" if rows[0]["draining"] else "alive"
 
     async def leave(self, name: str, instance: str) -> None:
         await self._change(

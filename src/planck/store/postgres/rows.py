@@ -1,8 +1,10 @@
 """The rows of sessions: how they are made, found and taken, as statements."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
+from planck.closing import wait_for_end
 from planck.records import codec
 from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
@@ -204,6 +206,12 @@ async def find_owners(database: Database, ids: list[str], lease: float) -> dict[
     return {row["id"]: row["owner"] for row in await database.read(sql, ids, lease)}
 
 
+async def find_failures(database: Database, ids: list[str]) -> dict[str, str]:
+    """Returns the problems of the sessions that were given up, by their ids."""
+    sql = "SELECT id, problem FROM sessions WHERE id = ANY($1::text[]) AND state = 'failed'"
+    return {row["id"]: row["problem"] for row in await database.read(sql, ids)}
+
+
 async def list_detached(database: Database, id: str, name: str) -> list[bytes]:
     """Returns the digests of blobs that copies are made without, or of the one with that name."""
     sql = "SELECT hash FROM blobs WHERE session = $1 AND aside AND starts_with(encode(hash, 'hex'), $2)"
@@ -244,6 +252,37 @@ async def clear_unfinished(database: Database, id: str, owner: str, lease: float
         "b AS (DELETE FROM blobs x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
     )
     return bool(await database.read(sql, id, owner, lease))
+
+
+_BRIEF = 2.0
+"""Seconds for a database that does not answer, where somebody waits to hear what was wrong already."""
+_RELEASE = """
+UPDATE sessions SET owner = NULL, pooled = pooled OR workspace <> '{}', state = CASE
+    WHEN state NOT IN ('running', 'making') THEN state WHEN waiting > 0 THEN 'queued' ELSE 'idle' END
+WHERE id = $1 AND epoch = $2 AND ($3::text IS NULL OR owner = $3)
+"""
+
+
+async def release_row(database: Database, id: str, epoch: int, owner: str | None = None) -> None:
+    """Lets go of a session: nodes may take a copy of one of theirs, and go on with commands that wait.
+
+    `owner`: for one that may have it in that epoch, or not; a lost answer would have said it.
+    """
+    patience = {"patience": _BRIEF} if owner else {}
+    await database.read(_RELEASE, id, epoch, owner, **patience)
+
+
+async def clear_row(database: Database, id: str, owner: str) -> None:
+    """Removes what this owner was making, if it is there: the answer that would say so was lost."""
+    sql = "DELETE FROM sessions WHERE id = $1 AND owner = $2 AND epoch = 1 AND head = 0 AND NOT pooled"
+    await database.read(sql, id, owner)
+
+
+async def finish(statement: Coroutine[Any, Any, None]) -> None:
+    """Runs what lets go of a row to its end, also where the caller is cancelled: it is told so then."""
+    running = asyncio.ensure_future(statement)
+    await wait_for_end(running)
+    running.result()
 
 
 async def discard_row(database: Database, id: str, epoch: int) -> None:

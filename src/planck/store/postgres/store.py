@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planck.closing import close_all
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import Row, find_digest, link, name_blob, parse_blob_name
+from planck.store.postgres import rows
 from planck.store.postgres.commit_queue import Append, Blob, CommitQueue
 from planck.store.postgres.mirror import Mirror
 from planck.store.store import CommitListener, Store, StoreError
@@ -16,14 +19,6 @@ from planck.store.threads import finish_blocking
 
 if TYPE_CHECKING:
     from planck.store.postgres.commit_queue import Writer
-
-
-_LET_GO = """
-UPDATE sessions SET owner = NULL, pooled = pooled OR workspace <> '{}', state = CASE
-    WHEN state NOT IN ('running', 'making') THEN state WHEN waiting > 0 THEN 'queued' ELSE 'idle' END
-WHERE id = $1 AND epoch = $2
-"""
-"""From here on nodes may take a copy of a session of theirs, and go on with commands that wait."""
 
 
 class PostgresStore:
@@ -194,21 +189,29 @@ class PostgresStore:
 
     async def aclose(self) -> None:
         """Commits what is queued, then lets go of the session: whoever wants it next may have it at once."""
-        if self._closed:
-            return
+        if not self._closed:
+            close_mirror = partial(finish_blocking, self._mirror.file.close)
+            await close_all(self._drain, self._leave, close_mirror, self._let_go)
+
+    async def _drain(self) -> None:
         while (self._flying or self._queue or self._held) and not self._refusal:
             self._settled.clear()
             self._engine.wake(self)
             await self._settled.wait()
             if not (self._flying or self._queue) and self._held:
                 break  # they could not be kept, and nothing names them
+
+    def _leave(self) -> None:
         self._closed = True
         self._engine.leave(self)
-        try:
-            await finish_blocking(self._mirror.file.close)
-        finally:
-            if not self._refusal and not self._claimed:
-                await self._engine.queries.read(_LET_GO, self.id, self.epoch)
+        late, self._flying, self._queue = self._flying + self._queue, [], []
+        for batch in late:  # the closing was cancelled: what is on its way may get into the log, or not
+            why = f"Session {self.id!r} was closed before this was written. Open it again to continue."
+            batch.finish(StoreError(ErrorKind.LOG_WRITE_FAILED, why), None)
+
+    async def _let_go(self) -> None:
+        if not self._refusal and not self._claimed:
+            await rows.finish(rows.release_row(self._engine.queries, self.id, self.epoch))
 
     def _check_writable(self) -> None:
         if self._refusal:

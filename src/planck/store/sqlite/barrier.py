@@ -1,7 +1,6 @@
 """What makes commits survive a power cut."""
 
 import logging
-import mmap
 import os
 import threading
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from pathlib import Path
 from planck.store.sqlite import lock_file
 from planck.store.sqlite.database import Disk
 from planck.store.sqlite.lock import WriterLock
-from planck.store.sqlite.witness import RECORD, write_witness
+from planck.store.sqlite.witness import RECORD_PLACES, make_record, write_witness
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +26,14 @@ class Barrier:
         self._wal = -1
         self._directory_synced = False
         self._closed = False
-        self._witness: _Witness | None = None
-        self.testify: Callable[[int, bytes], None] = self._testify_first
-        """Says how far the log has come; after each commit, on the loop.
+        self.fd = lock.fd
+        self.put: Callable[[int, bytes, int], int] = self._put_first
+        """Writes a record of how far the log has come, at its place in the lock file: after each commit.
 
-        It is not synced. If the process dies, all of it is there; after a power cut it may say too little,
-        and more than the WAL holds only where the WAL lost it.
+        It is `os.pwrite` itself, so that a commit calls nothing else for it; the caller reports its failure
+        to `doubt`. Not a mapping: one ends the process where the file was cut, or a disk that copies on
+        write is full. It is not synced: if the process dies, all of it is there; after a power cut it may
+        say too little, and more than the WAL holds only where the WAL lost it.
         """
 
     def sync(self, head: int, digest: bytes) -> None:
@@ -54,15 +55,26 @@ class Barrier:
                 self._directory_synced = True
             self.confirm(head, digest)
 
-    def _testify_first(self, head: int, digest: bytes) -> None:
-        """From this commit on what an earlier writer testified is over, also where it had come further."""
-        self.testify = _ignore
+    def testify(self, head: int, digest: bytes) -> None:
+        """Says how far the log has come, for those who do not commit often."""
         try:
-            self._witness = _Witness(self._lock.fd, head, digest)
-        except (OSError, ValueError) as e:
-            self._warn(e)
-        else:
-            self.testify = self._witness.note
+            self.put(self.fd, make_record(head, digest, head), RECORD_PLACES[head & 1])
+        except OSError as e:
+            self.doubt(e)
+
+    def _put_first(self, fd: int, record: bytes, place: int) -> int:
+        """From this commit on what an earlier writer testified is over, also where it had come further."""
+        start, size = lock_file.RECORDS
+        if os.fstat(fd).st_size < start + size:
+            raise OSError("it could not be written when it was locked")
+        os.pwrite(fd, bytes(size), start)
+        self.put = os.pwrite
+        return os.pwrite(fd, record, place)
+
+    def doubt(self, e: OSError) -> None:
+        """No more is said: what is there is of an earlier commit, and still so."""
+        self.put = _ignore
+        self._warn(e)
 
     def confirm(self, head: int, digest: bytes) -> None:
         """Says how far the log is synced, or that it has come no further."""
@@ -85,38 +97,13 @@ class Barrier:
             if self._closed:
                 return
             self._closed = True
-            if self._witness:
-                self._witness.close()
-            self.confirm(head, digest)
-            if self._wal >= 0:
-                os.close(self._wal)
-            self._lock.release()
+            try:
+                self.confirm(head, digest)
+                if self._wal >= 0:
+                    os.close(self._wal)
+            finally:
+                self._lock.release()
 
 
-class _Witness:
-    """Says how far a log has come, in the file beside it that the writer has locked.
-
-    It is written with each commit, so through a mapping: a system call would be a tenth of the commit. The
-    kernel keeps it if the process dies. Even and odd numbers have a record each: if a kill leaves half of
-    one, the other is of an earlier commit, and nothing is said that was not so.
-    """
-
-    def __init__(self, fd: int, seq: int, digest: bytes) -> None:
-        start, size = lock_file.RECORDS
-        if os.fstat(fd).st_size < start + size:  # a write to a mapping beyond the end kills the process
-            raise OSError("it could not be written when it was locked")
-        self._file = mmap.mmap(fd, start + size)
-        self._file[start : start + size] = bytes(size)
-        self._places = (start, start + RECORD.size)
-        self._pack = RECORD.pack_into
-        self.note(seq, digest)
-
-    def note(self, seq: int, digest: bytes) -> None:
-        self._pack(self._file, self._places[seq & 1], seq, digest, seq)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _ignore(head: int, digest: bytes) -> None:
-    pass
+def _ignore(fd: int, record: bytes, place: int) -> int:
+    return 0

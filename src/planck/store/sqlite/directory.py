@@ -64,7 +64,12 @@ def scan_logs(directory: Path) -> list[LogFile]:
 
 
 def remove_log(path: Path) -> None:
-    """Removes the log and everything beside it; the lock file last, so that nobody opens half of it."""
+    """Removes the log and everything beside it.
+
+    The log goes first: without its WAL it would be opened as a shorter one. The lock file goes last, so that
+    nobody else writes there meanwhile.
+    """
+    path.unlink(missing_ok=True)
     for file in sorted(path.parent.glob(f"{path.name}*"), key=lambda p: p.name.endswith(".lock")):
         file.unlink(missing_ok=True)
 

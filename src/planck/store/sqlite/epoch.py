@@ -1,7 +1,8 @@
 """The right to write a log: no transaction happens once another process has taken over."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from planck.records.outcome import ErrorKind
 from planck.store.chain import Row
@@ -30,23 +31,31 @@ class Epoch:
         self._name = name
         self._number = number
         self._commits = 0
+        self._cursor = connection.cursor()
 
     def add_events(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes] | None = None) -> None:
         """Commits all of the rows at once with the blobs, by their digests, that they name; or none."""
         self._commits += 1
         if blobs or self._commits < _OFTEN or len(rows) > _FEW or self._db.in_transaction:
             if rows or blobs:
-                kept = ("INSERT OR IGNORE INTO blobs VALUES (?, ?)", list((blobs or {}).items()))
-                self._add(kept, ("INSERT INTO events VALUES (?, ?, ?)", rows))
+                self.adopt(rows, (blobs or {}).items())
             return
-        values = [value for row in rows for value in row]
-        if rows and not self._db.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
+        # One cursor for all commits: a connection makes a new one for each of its statements.
+        values = (*chain.from_iterable(rows), self._number)
+        if rows and not self._cursor.execute(_INSERTS[len(rows) - 1], values).rowcount:
             raise self._refuse()
+
+    def adopt(self, rows: Iterable[Row], blobs: Iterable[tuple[bytes, bytes]]) -> None:
+        """The same for any number of them, each read when it is written."""
+        self._add(
+            ("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs),
+            ("INSERT INTO events VALUES (?, ?, ?)", rows),
+        )
 
     def change_meta(self, changes: Mapping[str, str]) -> None:
         self._add(("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*changes.items()]))
 
-    def _add(self, *work: tuple[str, Sequence[tuple[object, ...]]]) -> None:
+    def _add(self, *work: tuple[str, Iterable[tuple[object, ...]]]) -> None:
         """Runs each statement for all of its rows in one commit, or for none."""
         db = self._db
         if db.in_transaction:

@@ -4,7 +4,7 @@ import fcntl
 import logging
 import os
 import shutil
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_IMPORT, _IMPORT_LOCK = ".import-", "import.lock"
+"""How the folder begins in which an import is made, and what its process holds there as long as it lives."""
 
 
 class Claim(NamedTuple):
@@ -96,10 +99,13 @@ class FileLibrary:
 
     def note(self, path: Path, name: str = "") -> None:
         """Lets a session be found by its id and its name, or by another name."""
+        self._note(path, name, own=not path.exists() or bool(self._keep_own([path])))
+
+    def _note(self, path: Path, name: str, *, own: bool) -> None:
         try:
             if not self._index.complete:
                 self._index.build()
-            if not path.exists() or self._keep_own([path]):
+            if own:
                 self._index.note(path, name or name_in(path))
             else:
                 self._index.note_stranger(path)
@@ -205,10 +211,40 @@ class FileLibrary:
 
     async def take_in(self, id: str, meta: Mapping[str, str], what: "Contents") -> Path:
         path = self.make_path(id, meta["name"])
-        await finish_blocking(_take_in, path, meta, what)
-        with self.hold_names():
-            self.note(path)
+        await finish_blocking(self._take_in, path, meta, what)
         return path
+
+    def _take_in(self, path: Path, meta: Mapping[str, str], what: "Contents") -> None:
+        waiting = self.folder / f"{_IMPORT}{path.name}"
+        with self.hold_names():
+            self._sweep_imports()
+            if waiting.exists():
+                raise SessionError(
+                    ErrorKind.WRITER_CONFLICT,
+                    f"Another process is importing session {id_in(path)!r}. Wait for it, then try again.",
+                )
+            waiting.mkdir(mode=0o700)
+            lock = WriterLock(waiting / _IMPORT_LOCK)
+        try:
+            store = SqliteStore.create(waiting / path.name, meta)
+            try:
+                _fill(store, what)
+            finally:
+                store.close()
+            with self.hold_names():
+                # The log itself last, when its name is taken: a session is there as a whole, or not.
+                (waiting / f"{path.name}.lock").rename(f"{path}.lock")
+                self._note(path, "", own=is_same_place(meta.get("workspace", ""), self._workspace))
+                (waiting / path.name).rename(path)
+        finally:
+            shutil.rmtree(waiting, ignore_errors=True)
+            lock.release()
+
+    def _sweep_imports(self) -> None:
+        """Removes what imports left whose process ended; while the names are held none begins."""
+        for left in self.folder.glob(f"{_IMPORT}*"):
+            if not is_locked(left / _IMPORT_LOCK):
+                shutil.rmtree(left, ignore_errors=True)
 
     async def open(self, id_or_name: str, durability: Durability = "process") -> SqliteStore | NewerLog:
         return await hand_over(partial(self._open, id_or_name, durability), _close)
@@ -312,6 +348,9 @@ class FileLibrary:
 
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
         return {}  # whoever has one is a process of this machine
+
+    def find_failures(self, ids: Iterable[str]) -> dict[str, str]:
+        return {}  # there is no pool
 
     def list_detached(self, id: str, name: str = "") -> Iterator[bytes]:
         return iter(())  # files are whole
@@ -459,25 +498,12 @@ def _close(store: SqliteStore | NewerLog) -> None:
 
 
 def _fill(store: SqliteStore, what: "Contents") -> None:
-    store.adopt_blobs(what.blobs)
-    store.adopt(what.events)
-
-
-def _take_in(path: Path, meta: Mapping[str, str], what: "Contents") -> None:
-    make_private(path.parent)
-    waiting = path.parent / f".import-{path.name}"
-    shutil.rmtree(waiting, ignore_errors=True)
     try:
-        store = SqliteStore.create(waiting / path.name, meta)
-        try:
-            _fill(store, what)
-        finally:
-            store.close()
-        # The log itself last: a session is there as a whole, or not.
-        for suffix in (".lock", ""):
-            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
+        store.adopt(what.events, what.blobs)
     finally:
-        shutil.rmtree(waiting, ignore_errors=True)
+        for source in (what.events, what.blobs):
+            if isinstance(source, Generator):  # one that was not read to its end has its file open
+                source.close()
 
 
 def is_left_behind(path: Path) -> bool:

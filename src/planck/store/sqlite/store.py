@@ -8,9 +8,9 @@ import asyncio
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import coroutine
 from typing import TYPE_CHECKING
 
 from planck.records import codec
@@ -33,8 +33,9 @@ from planck.store.sqlite.directory import make_private
 from planck.store.sqlite.epoch import Epoch, begin_epoch
 from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.migrations import MIGRATIONS, migrate, read_version
-from planck.store.sqlite.reader import PAGE, SqliteReader
+from planck.store.sqlite.reader import SqliteReader
 from planck.store.sqlite.template import FIRST_EPOCH, begin_log, make_image, put_file
+from planck.store.sqlite.witness import RECORD_PLACES, make_record
 from planck.store.store import LOST, CommitListener, Gap, Store, StoreError
 from planck.store.threads import finish_blocking, run_blocking
 
@@ -129,7 +130,7 @@ class SqliteStore(SqliteReader):
         first = len(self._queue) == 1
         try:
             if first:
-                await asyncio.sleep(0)
+                await _wait_one_iteration()
             else:
                 batch.committed = asyncio.get_running_loop().create_future()
                 await batch.committed
@@ -160,13 +161,17 @@ class SqliteStore(SqliteReader):
                 f"The disk did not confirm the write to {self.path.name!r}: {e}. Check the disk.",
             ) from e
 
-    def adopt(self, events: Iterable[bytes]) -> None:
-        """Takes events as another log numbered them; those up to the first that does not follow are kept."""
+    def adopt(self, events: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
+        """Takes events as another log numbered them, and blobs, in one commit: all of them, or none.
+
+        Killed before it, a copy is a log that never began, and not half of a session.
+        """
         self._check_writable()
-        source = iter(events)
-        while batch := list(islice(source, PAGE)):
-            seq, previous, rows = self.head, self.head_hash, list[Row]()
-            for data in batch:
+        seq, previous = self.head, self.head_hash
+
+        def number() -> Iterator[Row]:
+            nonlocal seq, previous
+            for data in events:
                 seq += 1
                 try:
                     decoded(seq, data)
@@ -174,13 +179,14 @@ class SqliteStore(SqliteReader):
                     why = f"Event {seq} is damaged: {e.why}. Export the session again."
                     raise StoreError(ErrorKind.CORRUPT_LOG_LINE, why, {"seq": seq}) from e
                 previous = link(previous, data)
-                rows.append((seq, data, previous))
-            try:
-                self._epoch.add_events(rows)
-            except sqlite3.Error as e:
-                raise write_failure(self.path, e) from e
-            self.head, self.head_hash = seq, previous
-            self._barrier.testify(seq, previous)
+                yield seq, data, previous
+
+        try:
+            self._epoch.adopt(number(), ((hashlib.sha256(blob).digest(), blob) for blob in blobs))
+        except sqlite3.Error as e:
+            raise write_failure(self.path, e) from e
+        self.head, self.head_hash = seq, previous
+        self._barrier.testify(seq, previous)
 
     def take_rows(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes]) -> None:
         """Takes what another log committed as it is, blobs by their digests: the caller checked the chain."""
@@ -192,15 +198,6 @@ class SqliteStore(SqliteReader):
         if rows:
             self.head, self.head_hash = rows[-1][0], rows[-1][2]
             self._barrier.testify(self.head, self.head_hash)
-
-    def adopt_blobs(self, blobs: Iterable[bytes]) -> None:
-        """Takes another log's, for the events that are adopted next."""
-        self._check_writable()
-        for blob in blobs:
-            try:
-                self._epoch.add_events((), {hashlib.sha256(blob).digest(): blob})
-            except sqlite3.Error as e:
-                raise write_failure(self.path, e) from e
 
     def change_meta(self, changes: Mapping[str, str]) -> None:
         """Changes what the log says of itself beside its events, and nothing in them."""
@@ -246,22 +243,30 @@ class SqliteStore(SqliteReader):
 
     def close(self) -> None:
         """Commits what is queued, then lets go of the file."""
-        self._end()
-        self._let_go()
+        try:
+            self._end()
+        finally:
+            self._let_go()
 
     async def aclose(self) -> None:
-        self._end()
-        await finish_blocking(self._let_go)
+        try:
+            self._end()
+        finally:
+            await finish_blocking(self._let_go)
 
     def _end(self) -> None:
-        self._flush()
-        self._closed = True
-        self._barrier.stop()
+        try:
+            self._flush()
+        finally:
+            self._closed = True
+            self._barrier.stop()
 
     def _let_go(self) -> None:
         """Moves the WAL into the file, which waits for the disk; a second call does nothing."""
-        self._db.close()
-        self._barrier.close(self.head, self.head_hash)
+        try:
+            self._db.close()
+        finally:  # whatever the disk says: who can't close a log holds it for nobody
+            self._barrier.close(self.head, self.head_hash)
 
     def _check_writable(self) -> None:
         damage = self.damage
@@ -307,7 +312,11 @@ class SqliteStore(SqliteReader):
                 size += len(data)
         self._epoch.add_events(rows, self._held)
         self.head, self.head_hash = seq, previous
-        self._barrier.testify(seq, previous)
+        barrier = self._barrier  # as `testify`, without its frame: this is each commit's
+        try:
+            barrier.put(barrier.fd, make_record(seq, previous, seq), RECORD_PLACES[seq & 1])
+        except OSError as e:
+            barrier.doubt(e)
         if self._held:
             size += sum(map(len, self._held.values()))
             self._kept.update(self._held)
@@ -348,6 +357,12 @@ class NewerLog(SqliteReader):
 
     async def aclose(self) -> None:
         self.close()
+
+
+@coroutine
+def _wait_one_iteration() -> Generator[None, None, None]:
+    """As `asyncio.sleep(0)`, without the coroutine around it that looks at the time."""
+    yield
 
 
 class _Batch:

@@ -11,6 +11,9 @@ from planck.store.sqlite.database import companion
 
 RECORD = struct.Struct("<Q32sQ")
 """The number of an event, its hash, and the number again: half of one, left by a kill, does not count."""
+make_record = RECORD.pack
+RECORD_PLACES = (lock_file.RECORDS[0], lock_file.RECORDS[0] + RECORD.size)
+"""Of even and of odd numbers: if a kill leaves half of one, the other is of an earlier commit."""
 
 
 class Witnessed(msgspec.Struct, frozen=True):
