@@ -51,7 +51,7 @@ async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
     def advance(seconds: float) -> None:
         clock[0] += seconds
 
-    yield Bench(MemoryRoster(lambda: clock[0]), advance)
+    yield Bench(MemoryRoster(lambda: clock[0], lease=LEASE), advance)
 
 
 def _age(url: str, seconds: float) -> None:
@@ -102,6 +102,17 @@ async def test_a_silent_node_loses_its_sessions_after_a_lease_and_not_before(ben
         assert await bench.roster.beat("other", "1") == "alive"
     (row,) = await bench.claim(other)
     assert (row.id, row.owner, row.epoch, row.attempts) == ("a", "other", 2, 2)
+
+
+async def test_a_heartbeat_that_comes_too_late_is_told_so_once(bench: Bench) -> None:
+    await bench.join("one")
+    for seconds, answers in ((LEASE * 0.6, ["alive"] * 2), (LEASE * 0.7, ["lapsed", "alive"])):
+        bench.age(seconds)
+        assert [await bench.roster.beat("one", "1") for _ in range(2)] == answers
+    await bench.roster.drain("one")
+    bench.age(LEASE * 10)
+    assert [await bench.roster.beat("one", "1") for _ in range(2)] == ["lapsed", "draining"]
+    assert await bench.roster.beat("one", "another") == "gone"
 
 
 async def test_after_a_gap_nobody_takes_over_before_it_was_heard_for_a_lease(database: str) -> None:

@@ -19,7 +19,12 @@ class AiohttpTransport:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | bytes = b"",
+        on_sent: object = None,
     ) -> "AiohttpResponse":
         origin, target = locate(url, self._network)
         content = body if isinstance(body, bytes) else b"".join(body)

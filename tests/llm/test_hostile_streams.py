@@ -51,7 +51,7 @@ CUTS: dict[str, Callable[[Known], Iterable[bytes]]] = {
     "at once": lambda known: [],
     "after a word": lambda known: islice(say_word_then(NOISE["comments"])(known), words_before(known)),
     "by silence": lambda known: islice(say_word_then(NOISE["comments"])(known), 2_000),
-    "inside an event": lambda known: [b'data: {"half": \n\n'],
+    "inside an event": lambda known: [b'data: {"half": '],
 }
 
 

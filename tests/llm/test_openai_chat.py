@@ -169,7 +169,7 @@ async def test_a_step_with_results_is_encoded_as_the_server_wants_it(transport: 
         (chat.error(500, "oops"), ErrorKind.PROVIDER_HTTP_ERROR),
         (Reply([b"<html>gateway</html>"], 502), ErrorKind.PROVIDER_HTTP_ERROR),
         (Reply([chat.sse({"error": {"message": "Rate limit reached"}})]), ErrorKind.RATE_LIMITED),
-        (Reply([b"data: {nonsense\n\n"]), ErrorKind.STREAM_CUT),
+        (Reply([b"data: {nonsense\n\n"]), ErrorKind.INVALID_RESPONSE),
         (Reply([b'{"error": {"message"', b': "Rate limit reached"}}']), ErrorKind.RATE_LIMITED),
         (Reply([b'\n {"error": "maximum context length"}'], cut=True), ErrorKind.CONTEXT_OVERFLOW),
         (Reply([b"<html>Sign in to the hotel's network</html>"]), ErrorKind.PROVIDER_HTTP_ERROR),

@@ -10,6 +10,7 @@ from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
 from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
+from planck.records.usage import Usage
 from planck.toolkit.journal import Entry
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,16 @@ class Ended(msgspec.Struct, frozen=True):
     """What is to be recorded of it: one result for each open call, its error, its end."""
 
 
+class UnfinishedTurn(msgspec.Struct, frozen=True):
+    """A turn that waited for the user when its process was lost."""
+
+    opening: Envelope
+    steps: int
+    """Answers of the model so far, what they used, and the last text."""
+    spent: Usage
+    text: str
+
+
 class Actor:
     def __init__(self, agent: Agent, *, barrier: bool) -> None:
         """`barrier`: a turn's end waits until it would survive a power cut."""
@@ -33,6 +44,8 @@ class Actor:
         """What started the turn in flight."""
         self.stopping = False
         """The turn in flight was told to end, and has not ended yet."""
+        self.unfinished: UnfinishedTurn | None = None
+        """The turn that it continues, or is about to."""
         self._barrier = barrier
         self._mail = asyncio.Event()
         self._work: asyncio.Task[str] | None = None
@@ -44,7 +57,7 @@ class Actor:
 
     @property
     def idle(self) -> bool:
-        return self._work is None and not self.agent.history.unread
+        return self._work is None and self.unfinished is None and not self.agent.history.unread
 
     @property
     def has_new_mail(self) -> bool:
@@ -76,7 +89,9 @@ class Actor:
             self._work.cancel()
 
     async def wait_for_opening(self) -> Envelope:
-        """Returns what the next turn begins with, once there is something."""
+        """Returns what the next turn begins with, once there is something; first what is to be continued."""
+        if self.unfinished:
+            return self.unfinished.opening
         while (opening := self.agent.choose_opening()) is None:
             await self.wait_for_new_mail()
         return opening
@@ -102,8 +117,21 @@ class Actor:
     async def _take_up(self, opening: Envelope) -> str:
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
+        if self.unfinished:
+            return await self._continue(self.unfinished)
         # It may have been taken back since.
         return await run_turn(self.agent, opening) if self.agent.can_begin(opening) else ""
+
+    async def _continue(self, turn: UnfinishedTurn) -> str:
+        """Asks the user again first. The steps that were taken count, but the results are always read."""
+        agent, whole = self.agent, self.agent.bounds
+        await agent.continue_step(turn.opening, turn.spent, turn.text)
+        left = max(1, whole.max_steps - turn.steps)
+        agent.bounds = msgspec.structs.replace(whole, max_steps=left)
+        try:
+            return await run_turn(agent, turn.opening)
+        finally:
+            agent.bounds = whole
 
     def conclude(self) -> Ended | None:
         """Returns how the turn ended; None between turns, while it works, and where none had begun.
@@ -132,7 +160,7 @@ class Actor:
         try:
             await self.agent.scribe.record(*ended.facts, also=also, barrier=self._barrier)
         finally:
-            self._work = self.opening = None
+            self._work = self.opening = self.unfinished = None
             if self.agent.purse.accounts.limited:
                 self.agent.purse.end()
 

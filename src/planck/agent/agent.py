@@ -1,11 +1,13 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from enum import StrEnum
 from itertools import takewhile
 from typing import Literal, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.agent.seat import UNAVAILABLE, Seat
 from planck.budget.accounts import Purse, make_free_purse
@@ -34,7 +36,7 @@ from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids, Schedule
 from planck.records.specs import AgentSpec, Limits, ToolSpec
-from planck.records.usage import Tally, Usage
+from planck.records.usage import Attempt, Tally, Usage
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Tool
 from planck.toolkit.toolset import ToolSet
@@ -188,6 +190,7 @@ class Agent:
             answer_bytes=self.bounds.answer_bytes,
             calls=self.bounds.calls,
             tally=self.tally,
+            bursts=True,
         )
 
     def hear(self, item: View) -> None:
@@ -222,7 +225,7 @@ class Agent:
     async def record_compaction(self, fact: Compacted, tally: Tally) -> None:
         """From here on its history is this; a resume, which begins here, knows what was used before."""
         answered, cut = tally.take()
-        spent = [*self._spend(answered)] if answered != Usage() else []
+        spent = [fact for one in answered for fact in self._spend(one.usage, estimated=one.estimated)]
         spent += self._spend_in_vain(cut)
         await self.scribe.record(*spent, msgspec.structs.replace(fact, usage=self.usage))
 
@@ -231,13 +234,48 @@ class Agent:
         if tally.empty:
             return []
         answered, cut = tally.take()
-        return self._spend_in_vain(answered + cut)
+        return self._spend_in_vain([*answered, *cut])
 
-    def _spend_in_vain(self, usage: Usage) -> list[View]:
-        return [*self._spend(usage, "cut")] if usage != Usage() else []
+    def _spend_in_vain(self, attempts: Sequence[Attempt]) -> list[View]:
+        return [
+            fact
+            for one in attempts
+            if one.usage != Usage()
+            for fact in self._spend(one.usage, "cut", estimated=one.estimated)
+        ]
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
-        """The facts of a new turn: it began, and it consumed what started it."""
+        """The facts of a new turn: it began, and it consumed what started it. None of one that continues."""
+        if self.history.in_turn:
+            return ()
+        self._prepare_turn(opening)
+        return (
+            TurnStart(
+                kind=opening.kind,
+                message_id=opening.id,
+                system=self.scribe.keep_system(self._system_text),
+                tools=self.scribe.keep_tools(self.shown_tools),
+            ),
+            Delivery(ids=(opening.id,), state="delivered"),
+        )
+
+    async def continue_step(self, opening: Envelope, spent: Usage, text: str) -> None:
+        """Finish the step of a turn that a lost process left at a question.
+
+        What waited for the user had not begun: it asks again. Of the rest nobody knows what it did.
+        """
+        self._begun = opening.id
+        self._prepare_turn(opening)
+        self.turn_usage, self.turn_text = spent, text
+        calls = [*map(self._refuse_unknown, read_calls(self.tools, self.history.open_calls))]
+        async with aclosing(self.kit.runner.run(calls)) as results:
+            async for finished in results:
+                await self.record_result(finished)
+
+    def _refuse_unknown(self, read: ReadCall) -> ReadCall:
+        return replace(read, refused=self.history.refuse_asking(read.call))
+
+    def _prepare_turn(self, opening: Envelope) -> None:
         if self._begun != opening.id:  # the first try's facts may have been refused
             self._begun = opening.id
             self.scribe.turn += 1
@@ -253,15 +291,6 @@ class Agent:
             self._root, self.repeats = opening.root, Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
         self._tell_left_out()
-        return (
-            TurnStart(
-                kind=opening.kind,
-                message_id=opening.id,
-                system=self.scribe.keep_system(self._system_text),
-                tools=self.scribe.keep_tools(self.shown_tools),
-            ),
-            Delivery(ids=(opening.id,), state="delivered"),
-        )
 
     def _tell_left_out(self) -> None:
         before = self._fit.left_out
@@ -275,7 +304,7 @@ class Agent:
 
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
-        self.tally.answer()
+        estimated = self.tally.answer()
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls
@@ -287,7 +316,7 @@ class Agent:
             calls = [*map(self.repeats.refuse, read_calls(self.tools, asked))]
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
         # After the calls were counted: the fact of the account is all that says how many they were.
-        spent = [*self.settle(self.tally), *self._spend(message.usage)]
+        spent = [*self.settle(self.tally), *self._spend(message.usage, estimated=estimated)]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         if self._out and not calls:
             raise OutOfBudget(self._out.kind, self._out.message, self._out.details)
@@ -339,13 +368,19 @@ class Agent:
         return True
 
     def _spend(
-        self, usage: Usage, outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET
+        self,
+        usage: Usage,
+        outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET,
+        *,
+        estimated: bool = False,
     ) -> tuple[View, ...]:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
         purse, cost = self.purse, self._find_cost(usage)
         spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost, outcome=outcome)
+        if estimated:
+            spent = msgspec.structs.replace(spent, estimated=True)
         if not purse.accounts.limited:
             return (spent,)
         if purse.task_id:

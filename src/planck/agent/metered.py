@@ -11,8 +11,7 @@ from planck.agent.seat import Forecast, Tariff, bound_output
 from planck.budget.accounts import Purse
 from planck.budget.budget import Account, Parts
 from planck.context.compaction import Compactor, Room, SpecSize
-from planck.llm.dialects.answer import drop_negative
-from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.llm.provider import UNREADABLE, Item, Provider, ProviderError, Request
 from planck.records.amounts import UNITS, count_micro, say
 from planck.records.events import TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import BYTES_PER_TOKEN
@@ -20,7 +19,7 @@ from planck.records.messages import AssistantMessage, size
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import QuotaHold, Quotas
 from planck.records.specs import ModelSpec
-from planck.records.usage import Usage
+from planck.records.usage import Attempt, Usage
 from planck.toolkit.scribe import Scribe
 
 REPORT = 2_048
@@ -38,7 +37,7 @@ _GO_ON = Forecast()
 
 
 class Metered:
-    """Holds the worst case of each call against whoever pays for it, and settles it after."""
+    """Holds the worst case of each call against the account that pays for it, and settles it after."""
 
     def __init__(
         self,
@@ -78,31 +77,36 @@ class Metered:
             account.since = began
         quota: QuotaHold | None = None
         try:
+            request.tally.unsent = True
             quota = await self._hold_quota(worst)
-            sent = True
+            request.tally.unsent, sent = False, True
             async with aclosing(self._open(model).stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, UsageDelta):
                         counted = item.usage
                     elif isinstance(item, AssistantMessage):
                         # As a part of the answer, so that the log, which a resumed session counts by, has it.
-                        item = replace(item, usage=self._complete(item.usage, request, size(item)))
+                        whole = self._complete(item.usage, request, size(item))
+                        if whole.estimated:
+                            request.tally.count(whole.usage, estimated=True)
+                        item = replace(item, usage=whole.usage)
                         counted, answered = item.usage, 1
                     elif isinstance(item, TextDelta | ThinkingDelta):
                         heard += len(item.text.encode())
                     yield item
         except ProviderError as failure:
-            # Whoever refuses a request, or can't be reached, does no work; a cut stream was being worked on.
-            cut = failure.err.kind is ErrorKind.STREAM_CUT
+            # A server that refuses or can't be reached does no work; a cut stream was being worked on.
+            cut = failure.err.kind is ErrorKind.STREAM_CUT or UNREADABLE in failure.err.details
             sent = cut or bool(heard) or counted != Usage()
             if sent:
-                yield UsageDelta(usage=self._complete(counted, request, heard))
+                yield UsageDelta(usage=self._complete(counted, request, heard).usage)
             raise
         finally:
-            # Silence is not zero: what left the machine may be charged for, whoever stopped listening.
-            if sent and not answered:
-                counted = self._complete(counted, request, heard)
-                request.tally.count(counted)  # a stream that was cancelled can't say it any more
+            # Silence is not zero: what left the machine may be charged for, also if we stopped listening.
+            if sent and not answered and not request.tally.unsent:
+                whole = self._complete(counted, request, heard)
+                counted = whole.usage
+                request.tally.count(counted, estimated=whole.estimated)  # a cancelled stream can't say it
             took = round((asyncio.get_running_loop().time() - began) * 1000)
             actual = self._measure(counted)
             hold.settle((*actual[:2], took, answered, 0))
@@ -166,17 +170,10 @@ class Metered:
         kinds = (Usage(entered, left), Usage(0, left, entered), Usage(0, left, 0, entered))
         return max(self._count_cost(kind) for kind in kinds), entered + left, 1, 1, 0
 
-    def _complete(self, usage: Usage, request: Request, received: int) -> Usage:
-        """Returns the usage with an estimate, by bytes, for each side of which the server counted nothing.
+    def _complete(self, usage: Usage, request: Request, received: int) -> Attempt:
+        from planck.llm.estimate import complete  # few servers leave something uncounted
 
-        A budget would never end with a provider that counts no tokens, or fewer than none.
-        """
-        usage = drop_negative(usage)
-        if usage.context_tokens == usage.output_tokens:
-            usage = replace(usage, input_tokens=self._count_entered(request))
-        if not usage.output_tokens:
-            usage = replace(usage, output_tokens=-(-received // BYTES_PER_TOKEN))
-        return usage
+        return complete(usage, lambda: self._count_entered(request), received)
 
     def _count_entered(self, request: Request) -> int:
         fixed = (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN

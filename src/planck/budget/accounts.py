@@ -3,6 +3,8 @@
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from planck.budget.budget import NOTHING, UNLIMITED, Account, Hold, Parts
 from planck.records.amounts import MICRO, UNITS, Amount, say
 from planck.records.events import BudgetSpent, Envelope, View
@@ -10,7 +12,7 @@ from planck.records.outcome import Err, PlanckError
 from planck.records.specs import AgentSpec
 
 if TYPE_CHECKING:
-    from planck.records.ledger import Ledger
+    from planck.records.ledger import AccountRow, Ledger
 
 SESSION, RUN = "session", "run"
 
@@ -40,13 +42,13 @@ class Accounts:
             row = ledger.accounts[id]
             limit, spent = row.limit.amount if row.limit else UNLIMITED, _read_parts(row.spent)
             if id in living:
-                made[id] = self._go_on(made[lender], id, limit, spent, lowered)
+                made[id] = self._go_on(made[lender], row, id, limit, lowered)
             elif rest := kept.get(id):  # it ended before those that it lent to: only what is theirs is left
                 whole = [
                     None if most is None else min(most, used + more)
                     for most, used, more in zip(limit.parts, spent, rest, strict=True)
                 ]
-                made[id] = self._go_on(made[lender], id, Amount(*whole), spent, lowered)
+                made[id] = self._go_on(made[lender], row, id, Amount(*whole), lowered)
                 ended.append(id)
         for id in ended:
             self.close(id)
@@ -79,9 +81,11 @@ class Accounts:
             raise PlanckError(lent.kind, f"{text} {step}", lent.details)
         return lent
 
-    def _go_on(self, lender: Account, id: str, limit: Amount, spent: Parts, lowered: set[Account]) -> Account:
+    def _go_on(
+        self, lender: Account, row: "AccountRow", id: str, limit: Amount, lowered: set[Account]
+    ) -> Account:
         """Lends what is left of a loan again; of a run or a session that has less now, what there is."""
-        owners = dict(lender.payers)
+        owners, spent = dict(lender.payers), _read_parts(row.spent)
         whole = [*limit.parts]
         for at, unit in enumerate(UNITS):
             most, owner = whole[at], owners.get(unit)
@@ -90,7 +94,7 @@ class Accounts:
             rest = _count(unit, owner.left(unit) or 0)
             if most - spent[at] > rest:
                 whole[at] = spent[at] + rest
-        lent = self._open[id] = lender.reopen(id, Amount(*whole), spent)
+        lent = self._open[id] = lender.reopen(id, Amount(*whole), spent, row.own)
         self.limited = self.limited or limit != UNLIMITED
         if whole != [*limit.parts]:
             lowered.add(lent)
@@ -118,13 +122,15 @@ class Accounts:
         """Returns the fact that says what an account has now."""
         whole = self.run if self.run.limit.micro_usd is not None else self.session
         limit, spent = whole.limit.micro_usd, whole.spent.micro_usd or 0
+        own, told = account.own, account.spent
         return BudgetSpent(
             limit_usd=None if limit is None else limit / MICRO,
             spent_usd=None if limit is None else spent / MICRO,
             account=account.id,
             parent=account.parent.id if account.parent else "",
             limit=account.limit.describe(),
-            spent=_without_zeros(account.spent),
+            spent=_without_zeros(told),
+            own=UNSET if own == (told.ms, told.calls) else {"ms": own[0], "calls": own[1]},
             lent=_without_zeros(account.lent),
             why=why,  # type: ignore[arg-type] # one of the words of its type
             stops_in_s=stops_in_s,

@@ -6,7 +6,7 @@ beyond the worst case that was held. `spent` is of the account and all below it,
 their way that draw on its own limit, `lent` what those below it have of limits of their own, not spent yet.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planck.records.amounts import MICRO, UNITS, Amount, say
 from planck.records.outcome import Err, ErrorKind
@@ -18,6 +18,9 @@ Parts = tuple[int, int, int, int, int]
 
 NOTHING: Parts = (0, 0, 0, 0, 0)
 
+_Limit = tuple[int, list[int | None], list[int], list[int], list[int]]
+"""Of a unit, what its account has: limit, spent, held and lent, each by unit."""
+
 
 class Account:
     """Who wants to spend holds the worst case first.
@@ -28,11 +31,11 @@ class Account:
 
     __slots__ = (
         "_above", "_bounded", "_chain", "_children", "_closed", "_draining", "_held", "_lent", "_limit",
-        "_limits", "_spendings", "_spent", "id", "parent", "since", "told",
+        "_limits", "_own", "_spendings", "_spent", "id", "parent", "since", "told",
     )  # fmt: skip
 
     def __init__(self, id: str, limit: Amount = UNLIMITED, parent: "Account | None" = None) -> None:
-        """For a root; whoever wants a part of an account has it lent."""
+        """For a root; a part of an account is lent instead."""
         self.id = id
         self.parent = parent
         self.since: float | None = None
@@ -43,9 +46,27 @@ class Account:
         self._spent = [0, 0, 0, 0, 0]
         self._held = [0, 0, 0, 0, 0]
         self._lent = [0, 0, 0, 0, 0]
+        self._own = [0, 0]
+        """Milliseconds and calls of it alone."""
         self._closed = False
         self._children: dict[str, Account] = {}
         self._chain: tuple[Account, ...] = (self, *(parent._chain if parent else ()))
+        self._bounded: tuple[tuple[int, Account], ...]
+        """By unit, the nearest account with a limit."""
+        # A hold and its settlement are on the way of every request: they see lists, and no attribute twice.
+        self._limits: tuple[_Limit, ...]
+        self._above: tuple[tuple[int, list[int]], ...]
+        """By unit, what is lent in those above that one: what it spends was lent to it."""
+        if limit == UNLIMITED:  # most sessions have no other accounts
+            self._bounded = parent._bounded if parent else ()
+            self._limits, self._above = (parent._limits, parent._above) if parent else ((), ())
+        else:
+            self._bound()
+        self._spendings = tuple([one._spent for one in self._chain])
+        self._draining: list[int] = parent._draining if parent else [0]
+        """How many accounts of the tree were closed while requests of them were on their way."""
+
+    def _bound(self) -> None:
         bounded, above = [], []
         for unit in range(len(UNITS)):
             owner = next((one for one in self._chain if one._limit[unit] is not None), None)
@@ -53,14 +74,8 @@ class Account:
                 bounded.append((unit, owner))
                 above += [(unit, one) for one in owner._chain[1:]]
         self._bounded = tuple(bounded)
-        """By unit, the nearest account with a limit."""
-        # A hold and its settlement are on the way of every request: they see lists, and no attribute twice.
         self._limits = tuple((unit, one._limit, one._spent, one._held, one._lent) for unit, one in bounded)
         self._above = tuple((unit, one._lent) for unit, one in above)
-        """By unit, what is lent in those above that one: what it spends was lent to it."""
-        self._spendings = tuple(one._spent for one in self._chain)
-        self._draining: list[int] = parent._draining if parent else [0]
-        """How many accounts of the tree were closed while requests of them were on their way."""
 
     @property
     def limit(self) -> Amount:
@@ -69,6 +84,12 @@ class Account:
     @property
     def spent(self) -> Amount:
         return Amount(*self._spent)
+
+    @property
+    def own(self) -> tuple[int, int]:
+        """Milliseconds and calls, without those of accounts below it."""
+        ms, calls = self._own
+        return ms, calls
 
     @property
     def held(self) -> Amount:
@@ -144,9 +165,10 @@ class Account:
             self._draining[0] += 1
             self._give_back()
 
-    def reopen(self, id: str, limit: Amount, spent: Parts) -> "Account":
+    def reopen(self, id: str, limit: Amount, spent: Parts, own: Sequence[int]) -> "Account":
         """Opens what a log says was lent: unchecked, for an overrun may have left less than was lent."""
         child = self._children[id] = Account(id, limit, self)
+        child._own[:] = own
         for unit, (whole, used) in enumerate(zip(limit.parts, spent, strict=True)):
             child._spent[unit] = used
             if whole is not None:
@@ -219,6 +241,8 @@ class Account:
             spent[3] += steps
             if calls:
                 spent[4] += calls
+        self._own[0] += ms
+        self._own[1] += calls
         over = False
         for unit, _, _, holding, _ in self._limits:
             holding[unit] -= held[unit]
@@ -242,7 +266,7 @@ class Account:
         drained = self.parent and not self._children and not any(self._held)
         if drained and self.parent and self.parent._children.pop(self.id, None):
             self._draining[0] -= 1
-        # Not the parent alone: one without a limit passes on to whoever lent, who may have ended before it.
+        # Not the parent alone: one without a limit passes on to its lender, which may have ended before it.
         if above := next((one for one in self._chain[1:] if one._closed), None):
             above._give_back()
 

@@ -1,6 +1,7 @@
 """A URL -> where to connect, through which proxy, and what to ask for."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import httptools
@@ -141,6 +142,7 @@ def _proxy(url: str, variable: str) -> Origin:
         ) from None
 
 
+@lru_cache(64)
 def _origin(url: str) -> tuple[Origin, str]:
     try:
         parsed = httptools.parse_url(url.encode("ascii"))

@@ -40,12 +40,12 @@ class Connection(asyncio.Protocol):
     def alive(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def request(self, head: bytes, body: bytes) -> "HttpResponse":
+    async def request(self, message: bytes) -> "HttpResponse":
         """Send, and wait for the head of the answer, which may come before the body has left."""
         answer = self._answer = HttpResponse(self)
         # The body is in memory anyway, so it is handed over whole: the loop reads before it writes, and an
         # early answer is seen even where the server stops reading.
-        self._transport.writelines((head, body))
+        self._transport.write(message)
         try:
             await answer.head()
         except BaseException:
@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
 
     async def tunnel(self, head: bytes) -> asyncio.Transport:
         """The socket, once the proxy has joined it to the origin; it is the caller's from then on."""
-        answer = await self.request(head, b"")
+        answer = await self.request(head)
         if answer.status != 200:
             self.abort()
             raise network_error(
@@ -334,16 +334,18 @@ def _proxy_authorization(proxy: Origin) -> str:
 
 def _join_checked(lines: list[str]) -> bytes:
     """No value of ours or of the user's may end a line."""
-    for line in lines:
-        if "\r" in line or "\n" in line or "\0" in line:
-            name = line.partition(":")[0].partition(" ")[0]
-            raise ProviderError(
-                ErrorKind.INVALID_ARGS,
-                f"The header or address {name!r} contains a line break or a NUL character. "
-                "Check the configured key and headers.",
-            )
+    head = "\r\n".join((*lines, "", ""))
+    ends = len(lines) + 1
+    if head.count("\n") != ends or head.count("\r") != ends or "\0" in head:
+        bad = next(line for line in lines if any(char in line for char in "\r\n\0"))
+        name = bad.partition(":")[0].partition(" ")[0]
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS,
+            f"The header or address {name!r} contains a line break or a NUL character. "
+            "Check the configured key and headers.",
+        )
     try:
-        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+        return head.encode("latin-1")
     except UnicodeEncodeError:
         raise ProviderError(
             ErrorKind.INVALID_ARGS,

@@ -4,7 +4,8 @@ Failures are `ProviderError`: `network` until the answer's head is there, `strea
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from planck.http.address import Network, Origin, locate
@@ -17,7 +18,7 @@ from planck.http.connection import (
     request_head,
 )
 from planck.http.errors import ProviderError
-from planck.records.outcome import ErrorKind, add_extra
+from planck.records.outcome import ErrorKind, say_extra
 
 if TYPE_CHECKING:
     import ssl
@@ -43,9 +44,17 @@ class Response(Protocol):
 
 class Transport(Protocol):
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | bytes = b"",
+        on_sent: Callable[[], None] | None = None,
     ) -> Response:
-        """Returns when the answer's head has arrived; cancelling it closes the connection."""
+        """Returns when the answer's head has arrived; cancelling it closes the connection.
+
+        `on_sent` is called once a connection is there and the request begins to leave on it.
+        """
 
     async def aclose(self) -> None:
         """Close every connection, those in use too."""
@@ -62,6 +71,8 @@ async def read_all(response: Response, limit: int = 65_536) -> bytes:
     return b"".join(parts)[:limit]
 
 
+NOT_STARTED = "not_started"
+"""In an error's details: a server of this machine refused, and never took a connection before."""
 _IDLE_SECONDS = 30.0
 """Vendors close idle connections after 60 s and more: ours go first."""
 _IDLE_RACE_SECONDS = 2.0
@@ -77,28 +88,40 @@ class HttpTransport:
         self._idle: dict[Origin, list[Connection]] = {}
         self._open: set[Connection] = set()
         self._tls: ssl.SSLContext | None = None
+        self._reached: set[tuple[str, int]] = set()
+        """Servers of this machine that took a connection: one that is gone may be starting again."""
         self._closed = False
         """Connections that are still being made though nobody wants them any more."""
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | bytes = b"",
+        on_sent: Callable[[], None] | None = None,
     ) -> HttpResponse:
         origin, target = locate(url, self._network)
-        content = body if isinstance(body, bytes) else b"".join(body)
-        head = request_head(method, origin, target, headers, len(content))
+        pieces = (body,) if isinstance(body, bytes) else body
+        head = request_head(method, origin, target, headers, sum(map(len, pieces)))
+        message = b"".join((head, *pieces))  # the one copy of a long history here
         # A server may close an idle connection at the moment we choose it; then the next is tried, at last
         # a fresh one. One that it closes later was at work on our request: that is a failure to be seen.
         now = asyncio.get_running_loop().time
         while (idle := self._idle_connection(origin)) is not None:
             sent = now()
+            if on_sent:
+                on_sent()
             try:
-                return await idle.request(head, content)
+                return await idle.request(message)
             except NothingReceived:
                 if now() - sent > _IDLE_RACE_SECONDS:
                     raise _unanswered(origin) from None
         fresh = await self._connect(origin)
+        if on_sent:
+            on_sent()
         try:
-            return await fresh.request(head, content)
+            return await fresh.request(message)
         except NothingReceived:
             raise _unanswered(origin) from None
 
@@ -153,7 +176,12 @@ class HttpTransport:
                 f"No connection to {origin} within {seconds:g} s. Check the address and the network."
             ) from None
         except OSError as error:  # ssl.SSLError is one
+            if origin.proxy is None and _is_refused_here(origin.host, error):
+                known = (origin.host, origin.port) in self._reached
+                raise _refused(origin, known=known) from None
             raise _unreachable(origin, error) from None
+        if origin.proxy is None and _is_loopback(origin.host):
+            self._reached.add((origin.host, origin.port))
         if self._closed:
             connection.abort()
             raise network_error("The transport was closed while connecting. Open a new one.")
@@ -232,7 +260,7 @@ def _open_system_store() -> "ssl.SSLContext":
     except ModuleNotFoundError:
         raise ProviderError(
             ErrorKind.NETWORK,
-            f"PLANCK_SYSTEM_CERTS needs the extra `certificates`; {add_extra('certificates')}.",
+            f"PLANCK_SYSTEM_CERTS needs the extra `certificates`; {say_extra('certificates')}.",
             {"permanent": True},
         ) from None
     return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -249,6 +277,25 @@ def _may_have_many_addresses(host: str) -> bool:
 
 def _unanswered(origin: Origin) -> ProviderError:
     return network_error(f"{origin} closed the connection without a response. Try again.")
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _is_refused_here(host: str, error: OSError) -> bool:
+    """Whether this machine says that nobody listens; of several addresses asyncio joins the errors' texts."""
+    refused = isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error)
+    return refused and _is_loopback(host)
+
+
+def _refused(origin: Origin, *, known: bool) -> ProviderError:
+    """A server of this machine that nobody has started does not come by waiting."""
+    return ProviderError(
+        ErrorKind.NETWORK,
+        f"Nothing is listening at {origin}. Start the server, or fix the address.",
+        {} if known else {NOT_STARTED: str(origin), "permanent": True},
+    )
 
 
 def _unreachable(origin: Origin, error: OSError) -> ProviderError:

@@ -26,7 +26,10 @@ class Authorized:
         self._opened: tuple[Endpoint, Provider] | None = None
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        tally = request.tally
+        tally.unsent = True  # a token may have to be renewed first
         endpoint = await self._access.current()
+        tally.unsent = False
         begun = False
         try:
             async with aclosing(self._provider(endpoint).stream(request)) as items:
@@ -37,7 +40,9 @@ class Authorized:
         except ProviderError as failure:
             if begun or failure.err.kind is not ErrorKind.NOT_AUTHENTICATED:
                 raise
+            tally.unsent = True
             renewed = await self._access.renew(endpoint)
+            tally.unsent = False
             if renewed is None:
                 raise
         async with aclosing(self._provider(renewed).stream(request)) as items:

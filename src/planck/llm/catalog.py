@@ -63,6 +63,8 @@ def snapshot_date() -> str:
 def find(provider: str, model: str, base_url: str = "") -> CatalogModel | None:
     """By the vendor's own name, a dated version as its family; `base_url` finds a compatible vendor."""
     known = _models(_by_address(base_url) or provider if base_url else provider)
+    if not known:  # a server of the user's own: nothing of its is dated
+        return None
     for name in (model, model.removeprefix("models/"), re.sub(_DATED, "", model)):
         if name in known:
             return known[name]

@@ -1,10 +1,13 @@
 """Which models a local server has, with the context length that it really gives them."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import aclosing
+from types import MappingProxyType
 from typing import Any
 
 from planck.http.transport import Transport, read_all
+from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.provider import ProviderError
 from planck.records import codec
 from planck.records.specs import ModelSpec
@@ -12,6 +15,7 @@ from planck.records.specs import ModelSpec
 _PATIENCE = 2.0
 """Seconds for all questions to one server: a local one answers in milliseconds or is not there."""
 
+_JSON = MappingProxyType({"content-type": "application/json"})
 _MAX_ANSWER = 4_000_000
 """Bytes: a model's licence and template come along with its sizes."""
 
@@ -51,6 +55,17 @@ async def discover(
     if problem and problems is not None:
         problems.append(f"The server at {root} answers, {problem}")
     return models
+
+
+async def list_names(transport: Transport, endpoint: Endpoint) -> list[str]:
+    """Returns the names of the models of a server with an OpenAI-compatible API; none where it lists none."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            root = openai_root(endpoint.base_url)
+            listed = _objects(await _ask(transport, "GET", root, "/models", b"", endpoint.bearer), "data")
+    except (ProviderError, TimeoutError, _Strange):
+        return []
+    return [name for model in listed if isinstance(name := model.get("id"), str)]
 
 
 class _Strange(Exception):
@@ -121,8 +136,15 @@ async def _get(transport: Transport, root: str, path: str) -> dict[str, Any]:
     return await _ask(transport, "GET", root, path, b"")
 
 
-async def _ask(transport: Transport, method: str, root: str, path: str, body: bytes) -> dict[str, Any]:
-    response = await transport.send(method, root + path, {"content-type": "application/json"}, body)
+async def _ask(
+    transport: Transport,
+    method: str,
+    root: str,
+    path: str,
+    body: bytes,
+    headers: Mapping[str, str] = _JSON,
+) -> dict[str, Any]:
+    response = await transport.send(method, root + path, dict(headers), body)
     async with aclosing(response):
         answer = await read_all(response, _MAX_ANSWER)
     if response.status != 200:

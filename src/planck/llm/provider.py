@@ -30,6 +30,8 @@ class Request(msgspec.Struct, frozen=True):
     """What a summary of the history must keep above all, in the user's words."""
     tally: Tally = msgspec.field(default_factory=Tally)
     """Whoever reads the stream keeps here what the call used, for the case that no answer comes of it."""
+    bursts: bool = False
+    """The reader accepts deltas that arrived together as one `TextBurst` or `ThinkingBurst`."""
 
 
 RETRYING = "retrying"
@@ -41,6 +43,9 @@ WITHOUT_TOOLS = "without_tools"
 
 UNREAD_CALL = "unread_call"
 """Set in the details where the server could not make out what its own model wrote as a call."""
+
+UNREADABLE = "unreadable"
+"""Set in the details where an event of an answer that had begun could not be read."""
 
 Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from math import ceil
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from planck.llm.pace import ModelPace
 from planck.llm.provider import (
     RETRYING,
     UNREAD_CALL,
+    UNREADABLE,
     WAITING,
     WITHOUT_TOOLS,
     Item,
@@ -74,10 +76,10 @@ class Retrying:
         attempt, waited = 0, 0.0
         while True:
             attempt += 1
-            shown = False
+            shown, answered, charged = False, False, True
             ticket = self._pace.admit(request) if self._pace else None
             if self._pace and ticket is None:
-                yield _status("pacing", "waiting to stay within the rate limits in limits.providers")
+                yield _status("pacing", "waiting to stay within the provider's rate limits")
                 ticket = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
@@ -87,13 +89,17 @@ class Retrying:
                         if ticket and isinstance(item, _COUNTED):
                             ticket.count(item.usage.context_tokens)
                         shown = shown or not isinstance(item, Status)
-                        if isinstance(item, AssistantMessage) and request.tools:
-                            self._unread = 0
+                        if isinstance(item, AssistantMessage):
+                            answered = True
+                            self._unread = 0 if request.tools else self._unread
                         yield item
                         if isinstance(item, AssistantMessage):
                             return
             except ProviderError as raised:
                 error = self._name_provider(raised)
+                # Whoever refuses a request, or can't be reached, does no work; a cut stream was worked on.
+                cut = error.err.kind is ErrorKind.STREAM_CUT or UNREADABLE in error.err.details
+                charged = cut or watchdog.heard > 0
                 if self._pace and error.err.kind is ErrorKind.RATE_LIMITED:
                     asked = _FIRST_WAIT if error.retry_after is None else error.retry_after
                     self._pace.back_off(min(asked, LONGEST_WAIT))
@@ -104,6 +110,10 @@ class Retrying:
                 failure = error
             finally:
                 watchdog.close()
+                if not answered:
+                    from planck.llm.estimate import end_attempt  # few attempts fail
+
+                    end_attempt(request, watchdog.heard, charged=charged)
                 if ticket:
                     ticket.finish()
             why = failure.err.full_message
@@ -122,9 +132,10 @@ class Retrying:
                 )
                 await asyncio.sleep(pause)
                 continue
-            seconds = self._wait(attempt, failure)
-            which = f"retrying in {seconds:.2g} s (attempt {attempt + 1} of {self._retries + 1})"
-            yield _status(RETRYING, f"{which}: {why}")
+            seconds, most = self._wait(attempt, failure), self._retries + 1
+            which = f"retrying in {ceil(seconds)} s ({attempt + 1} of {most})"
+            again = _status(RETRYING, which if shown else f"{which}: {why}")
+            yield replace(again, wait_s=seconds, attempt=attempt + 1, attempts=most)
             await asyncio.sleep(seconds)
 
     def _name_provider(self, error: ProviderError) -> ProviderError:
@@ -183,6 +194,8 @@ class _Watchdog:
         self._later = later
         self._task: asyncio.Task[object] | None = None
         self._since = self._loop.time()
+        self.heard = 0
+        """Characters of the answer so far."""
         self._waited = 0.0
         """Seconds that we have waited since something was said: a count, or a blank, says nothing."""
         self._cancelling = -1
@@ -205,7 +218,12 @@ class _Watchdog:
             ) from None
         finally:
             self._task = None
-        if _says_something(item):
+        if isinstance(item, (TextDelta, ThinkingDelta)):  # once a delta, and `|` would make a type each time
+            self.heard += len(item.text)
+            says = not item.text.isspace()
+        else:
+            says = not isinstance(item, UsageDelta)
+        if says:
             self._timeout, self._waited = self._later, 0.0
         else:
             self._waited += self._loop.time() - began
@@ -232,9 +250,3 @@ class _Watchdog:
 
 
 _COUNTED = (UsageDelta, AssistantMessage)  # not `|`, which makes a type at each item
-
-
-def _says_something(item: Item) -> bool:
-    if isinstance(item, (TextDelta, ThinkingDelta)):  # once a delta, and `|` would make a type each time
-        return not item.text.isspace()
-    return not isinstance(item, UsageDelta)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planck.http.retry_after import retry_after
-from planck.http.transport import Response, read_all
+from planck.http.transport import NOT_STARTED, Response, read_all
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import UNREAD_CALL, ProviderError
 from planck.records import codec
@@ -143,3 +143,14 @@ _RETRY_DELAY = rb'"retryDelay":\s*"([0-9.]{1,20}s)"'
 def _printable(text: str) -> str:
     clean = "".join(c if c.isprintable() else " " for c in text[: 2 * _MAX_MESSAGE]).strip()
     return clean if len(clean) <= _MAX_MESSAGE else f"{clean[:_MAX_MESSAGE]}…"
+
+
+_STARTS = {"ollama": "Start Ollama (`ollama serve`)", "llama_cpp": "Start llama.cpp (`llama-server -m FILE`)"}
+
+
+def tell_what_to_start(error: ProviderError, endpoint: Endpoint) -> ProviderError:
+    """Returns the error of a local server that does not run, with the program that is missing."""
+    where, name = error.err.details[NOT_STARTED], f" for provider {endpoint.name!r}" if endpoint.name else ""
+    start = _STARTS.get(endpoint.type, "Start that server")
+    text = f"Nothing is listening at {where}{name}. {start}, or choose another model."
+    return ProviderError(error.err.kind, text, error.err.details)

@@ -8,8 +8,11 @@ from msgspec import Meta
 
 MICRO = 1_000_000
 
-_Usd = Annotated[float, Meta(gt=0, le=1_000_000)]
-_Most = Annotated[int, Meta(ge=1, le=10**12)]
+MAX_USD, MAX_COUNT = 1_000_000, 10**12
+"""The largest amounts that an `Allowance` accepts: of dollars, and of every other unit."""
+
+_Usd = Annotated[float, Meta(gt=0, le=MAX_USD)]
+_Most = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 
 
 class Allowance(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from planck.records.authority import Right
 from planck.records.events import PermissionRequest, RequestKey
 from planck.records.outcome import Err, ErrorKind
 
@@ -28,6 +29,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What a yes would allow beyond what the agent may do already."""
     reason: str
     digest: str
+    rights: tuple[Right, ...] = ()
+    """Of a command: what a yes lets it do beyond reading, each by its name; other tools have none."""
     rule: str = ""
     """What `session` and `rule` would allow from now on; empty: this call can only be allowed once.
 
@@ -40,6 +43,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The rule as JSON, as `scope: rule` would write it; empty in an inbox."""
     place: str = ""
     """The file that it would be written to."""
+    project: str = ""
+    """The folder that a saved rule is for: it applies in no other."""
+    folder: str = ""
+    """The folder that a yes adds to the session, for all its agents; empty: it adds none."""
     session_id: str = ""
     call_id: str = ""
     """The call that waits; empty: none does."""
@@ -57,20 +64,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     def as_fact(self) -> PermissionRequest:
         """Returns what the log keeps of it."""
         return msgspec.convert(self, PermissionRequest, from_attributes=True)
-
-
-_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
-_ADVICE = {
-    "mode": _OTHERWISE,
-    "nobody": _OTHERWISE,
-    "grant": "To allow it, give the agent the tool or the network access that it lacks.",
-    "address": "To allow it, add the address under `providers` in your configuration.",
-}
-
-
-def advise(by: str) -> str:
-    """Returns what the user can change about a denial (`DeniedBy`); empty: the reason names it already."""
-    return _ADVICE.get(by, "")
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -13,6 +13,16 @@ class Mode(StrEnum):
     FULL = "full"
 
 
+class Right(StrEnum):
+    """What a command may be given beyond reading in the sandbox; the last one includes the others."""
+
+    WRITE = "write"
+    """To write in the workspace."""
+    NETWORK = "network"
+    OUTSIDE = "outside"
+    """To run outside the sandbox, with the permissions of the user."""
+
+
 CHANGELESS = (Mode.READ_ONLY, Mode.PLAN)
 """Nothing may be changed; `plan` differs from `read-only` in what agents are told, not in rights."""
 
@@ -52,7 +62,9 @@ class Confinement(msgspec.Struct, frozen=True):
     masked: tuple[str, ...] = ()
     """Canonical absolute files and folders that can't even be read."""
     shown: tuple[str, ...] = ()
-    """Canonical folders below masked ones that can be read all the same."""
+    """Canonical files and folders in masked or hidden ones that can be read all the same; links to them."""
+    hidden: tuple[str, ...] = ()
+    """Canonical homes: a command sees only what is shown of them, and the roots in them."""
     seen: tuple[str, ...] = ()
     """Absolute paths that can be read though they lie in a private place: what a peer is made of."""
     network: bool = False
@@ -60,3 +72,11 @@ class Confinement(msgspec.Struct, frozen=True):
     """Named by the call and known to nobody: the user agreed to each, for this very call."""
     basis: str = ""
     """Names what the user was shown of the files that the call changes: a yes is for nothing else."""
+
+    @property
+    def rights(self) -> tuple[Right, ...]:
+        """What a command may do with it beyond reading."""
+        if self.mode is Mode.FULL:
+            return tuple(Right)
+        write = (Right.WRITE,) if self.writable else ()
+        return (*write, Right.NETWORK) if self.network else write

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from planck.records import partial_views
 from planck.records.events import USER, Event
 from planck.records.rows import (
+    AgentProblem,
     AgentRow,
     Counts,
     FileRow,
@@ -21,7 +22,6 @@ from planck.records.rows import (
     OpenCall,
     OpenQuestion,
     OpenWait,
-    Problem,
     Spending,
     Step,
 )
@@ -65,8 +65,9 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
     """A sum in the order of the events, so that it is the same double everywhere."""
     unpriced: int = 0
+    estimated: int | msgspec.UnsetType = msgspec.UNSET
     counts: Counts = Counts()
-    error: Problem | None = None
+    error: AgentProblem | None = None
 
     def agent(self, id: str | None) -> AgentRow | None:
         for row in self.agents:
@@ -340,9 +341,10 @@ def _spend(board: Board, event: Event, data: partial_views.UsageSpent) -> Board:
 
 
 def _add_call(to: AgentRow | Board, data: partial_views.UsageSpent) -> dict[str, Any]:
-    before = Figures(0, to.usage, to.cost_usd, to.unpriced)
-    after = before + count_call(data.usage, data.cost_usd)
-    return {"usage": after.usage, "cost_usd": after.cost_usd, "unpriced": after.unpriced}
+    before = Figures(0, to.usage, to.cost_usd, to.unpriced, to.estimated or 0)
+    after = before + count_call(data.usage, data.cost_usd, data.estimated)
+    sums = {"usage": after.usage, "cost_usd": after.cost_usd, "unpriced": after.unpriced}
+    return sums if after.estimated == before.estimated else {**sums, "estimated": after.estimated}
 
 
 def _note_budget(board: Board, event: Event, data: Spending) -> Board:
@@ -417,7 +419,7 @@ def _change_model(board: Board, event: Event, data: partial_views.ModelChanged) 
 
 
 def _note_error(board: Board, event: Event, data: partial_views.Error) -> Board:
-    problem = Problem(event.agent_id or "", data.kind, data.message[:TEXT], event.ts)
+    problem = AgentProblem(event.agent_id or "", data.kind, data.message[:TEXT], event.ts)
     board = _change_row(_count(board, errors=1), event.agent_id, error=problem)
     return replace(board, error=problem)
 

@@ -3,6 +3,7 @@
 Unknown types and fields survive by construction: nothing here decodes `data` until somebody asks.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
@@ -10,6 +11,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.amounts import Allowance
+from planck.records.authority import Right
 from planck.records.messages import AssistantMessage, Image, Message
 from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Usage
@@ -171,6 +173,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """Of a task: what was lent for it, given back when its turn ends."""
     images: tuple[Image, ...] | msgspec.UnsetType = msgspec.UNSET
     """What the user attached."""
+    typed: str | msgspec.UnsetType = msgspec.UNSET
+    """What the user wrote, where `text` has attached files or outputs too: frontends show this alone."""
     user_knows: bool | msgspec.UnsetType = msgspec.UNSET
     """Of news to the agents: the user did it, so frontends do not show it. Absent in older logs."""
 
@@ -288,6 +292,8 @@ class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
     tried again or interrupted, or because what it summarised was too big all the same."""
     account: str | msgspec.UnsetType = msgspec.UNSET
     """The task whose loan paid for it; absent: the agent's own account did."""
+    estimated: bool | msgspec.UnsetType = msgspec.UNSET
+    """True: the server did not count it, or not all of it, and what is missing was estimated by its size."""
 
 
 class BudgetSpent(View, frozen=True, kw_only=True):
@@ -305,6 +311,9 @@ class BudgetSpent(View, frozen=True, kw_only=True):
     """By unit: `usd`, `tokens`, `ms`, `steps`, `calls`; what is not there is limited above it, or not."""
     spent: dict[str, float] = {}
     """By the account and all below it."""
+    own: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """Of `ms` and `calls`, what the account spent itself, where somebody below it spent some too. What those
+    did may be recorded after this, and is counted once."""
     lent: dict[str, float] = {}
     why: Literal["", "spent", "lent", "returned", "notice", "last_step"] = ""
     """`notice`: 80 % are used. `last_step`: the next request is the last one, and goes without tools."""
@@ -336,6 +345,9 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     adds: str
     """What an approval would allow beyond what the agent may do already."""
     reason: str
+    rights: tuple[Right, ...] = ()
+    """What a command may do beyond reading once it is approved: write in the workspace, use the network, run
+    outside the sandbox (which includes the others). Empty for other tools, and in older logs."""
     rule: str = ""
     """What an answer for longer than once would allow; empty: there is none."""
     preview: str = ""
@@ -370,6 +382,8 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     by: DeniedBy = ""
     words: str = ""
     """What the user said when they denied it."""
+    way_out: str = ""
+    """What the user can change so that such a call is allowed; empty: nothing, or the reason names it."""
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -552,7 +566,38 @@ class Status(View, frozen=True, kw_only=True):
     component: str
     state: str
     name: str = ""
+    """Of `working`: the tool that the model writes a call of."""
     detail: str = ""
+    subject: str = ""
+    """Of `working`: what that call is about, such as its path, once the model has written that."""
+    size: int = 0
+    """Of `working`: bytes of the call's arguments so far."""
+    wait_s: float = 0.0
+    """Of `retrying`: seconds until the next attempt."""
+    attempt: int = 0
+    """Of `retrying`: which attempt that will be, from 1 on."""
+    attempts: int = 0
+    """Of `retrying`: how many there are at most."""
+
+
+class TextBurst(TextDelta, frozen=True, kw_only=True):
+    """Deltas that came together, `text` being all that they say; each becomes an event of its own."""
+
+    texts: Sequence[str]
+
+    @property
+    def deltas(self) -> list[TextDelta]:
+        return [TextDelta(text=text) for text in self.texts]
+
+
+class ThinkingBurst(ThinkingDelta, frozen=True, kw_only=True):
+    """The same of thoughts."""
+
+    texts: Sequence[str]
+
+    @property
+    def deltas(self) -> list[ThinkingDelta]:
+        return [ThinkingDelta(text=text) for text in self.texts]
 
 
 VIEWS: dict[str, type[View]] = {view.type: view for view in View.__subclasses__()}

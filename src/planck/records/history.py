@@ -41,6 +41,7 @@ from planck.records.messages import (
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind
+from planck.records.redact import REDACTED
 from planck.records.specs import FOREIGN
 from planck.records.tools import PLAN
 
@@ -149,7 +150,26 @@ class History:
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(entry.call for entry in self._open if entry.result is None)
+        return tuple([entry.call for entry in self._open if entry.result is None])
+
+    @property
+    def left_asking(self) -> bool:
+        """Whether a call waits for the user; those of another program can't be asked about again."""
+        return any(entry.asked and entry.result is None and not entry.foreign for entry in self._open)
+
+    def find_question(self, call_id: str) -> str:
+        """Returns the id of the question that a call waits for; empty: it waits for none."""
+        for entry in self._open:
+            if entry.call.id == call_id:
+                return entry.asked
+        return ""
+
+    def refuse_asking(self, call: ToolCall) -> Err | None:
+        """Returns what is said of an open call that can't ask the user again; None: it can."""
+        if not self.find_question(call.id):
+            return INTERRUPTED
+        # Of a call with a key in it, the log does not have what the model wrote.
+        return NEVER_RUN if REDACTED in call.arguments else None
 
     def end_open_calls(self, seen: Mapping[str, ToolEnd] | None = None) -> list[View]:
         """Makes the one result of each call that has none: what was `seen` of it, or that nobody saw its end.
@@ -240,8 +260,10 @@ class History:
 
     def _finish(self, result: ToolResult) -> None:
         """The first result of a call counts; one that nobody asked for is not shown."""
-        entry = next((e for e in self._open if e.call.id == result.id and e.result is None), None)
-        if entry is None:
+        for entry in self._open:
+            if entry.call.id == result.id and entry.result is None:
+                break
+        else:
             return
         entry.result = replace(result, provider_id=entry.call.provider_id, name=entry.call.name)
         if entry.call.name == PLAN and result.ok:
@@ -269,11 +291,11 @@ class History:
 
     def _with_unique_ids(self, message: AssistantMessage) -> AssistantMessage:
         """No vendor takes the same call id twice; servers without ids, and a compaction, could repeat one."""
-        parts = tuple(
+        parts = [
             replace(part, provider_id=self._unique(part)) if isinstance(part, ToolCall) else part
             for part in message.parts
-        )
-        return replace(message, parts=parts)
+        ]
+        return replace(message, parts=tuple(parts))
 
     def _unique(self, call: ToolCall) -> str:
         wanted = call.provider_id or call.id or "call"
@@ -306,7 +328,7 @@ class _Open:
 
 
 def _results(entries: Sequence[_Open]) -> ToolMessage:
-    return ToolMessage(tuple(entry.result or _cut_short_result(entry) for entry in entries))
+    return ToolMessage(tuple([entry.result or _cut_short_result(entry) for entry in entries]))
 
 
 def _speaker(envelope: Envelope) -> str:

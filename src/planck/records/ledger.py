@@ -24,6 +24,8 @@ class AccountRow(msgspec.Struct):
     parent: str
     limit: Allowance | None = None
     spent: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
+    own: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    """Milliseconds and calls of it alone."""
     open: bool = True
     since: str = ""
     until: str = ""
@@ -68,7 +70,7 @@ class Ledger:
                 self.accounts[agent_id].open = False
 
     def _spend(self, agent_id: str, used: UsageSpent, ts: str) -> None:
-        self.costs.add(agent_id, used.model, used.usage, used.cost_usd)
+        self.costs.add(agent_id, used.model, used.usage, used.cost_usd, used.estimated)
         usd = count_micro(used.cost_usd) if used.cost_usd else 0
         payer = agent_id if used.account is UNSET else used.account
         account = self.accounts.setdefault(payer, AccountRow("run"))
@@ -100,9 +102,13 @@ class Ledger:
             row.parent = fact.parent
             self._count(row.parent, row.spent)
         told = [0, 0, 0, 0, 0]
-        for unit in ("ms", "calls"):  # nothing else in the log says them by account
+        for number, unit in enumerate(("ms", "calls")):  # nothing else in the log says them by account
             at = UNITS.index(unit)
-            told[at] = int(fact.spent.get(unit, 0)) - row.spent[at]
+            if fact.own is UNSET:
+                told[at] = int(fact.spent.get(unit, 0)) - row.spent[at]
+            else:  # those below it say themselves what they spent, and maybe later
+                told[at] = int(fact.own.get(unit, 0)) - row.own[number]
+            row.own[number] += told[at]
         self._count(fact.account, told)
         if fact.why == "returned":
             row.open = False

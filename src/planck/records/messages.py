@@ -52,6 +52,8 @@ class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaul
     parts: tuple[Text | Image, ...]
     sender: str = ""
     """The agent, the `SUMMARY`, or the origin that spoke in the user's place; empty: the user."""
+    typed: str = ""
+    """What the user wrote of it, where attached files stand in the text too; for frontends."""
 
     @property
     def text(self) -> str:
@@ -67,7 +69,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, gc=False, tag="assistant"):
 
     @property
     def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])  # a list is faster
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -128,7 +130,7 @@ def size(message: Message) -> int:
         case UserMessage() | AssistantMessage():
             return sum(map(_part_size, message.parts))
         case ToolMessage():
-            return sum(len(r.output.encode()) + _IMAGE * len(r.images) + 40 for r in message.results)
+            return sum([len(r.output.encode()) + _IMAGE * len(r.images) + 40 for r in message.results])
 
 
 _IMAGE = 4800

@@ -113,7 +113,7 @@ class Err(msgspec.Struct, frozen=True):
         return f"{self.kind}: {self.full_message}"
 
 
-def add_extra(extra: str) -> str:
+def say_extra(extra: str) -> str:
     """Returns how to install an extra. From a clone, because no package index has Planck yet."""
     return f"run \"pip install '.[{extra}]'\" in your clone of Planck"
 

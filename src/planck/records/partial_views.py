@@ -114,6 +114,7 @@ class ToolEnd(msgspec.Struct):
 class UsageSpent(msgspec.Struct):
     usage: Usage = Usage()
     cost_usd: float | None = None
+    estimated: Any = False
 
 
 class Request(msgspec.Struct):

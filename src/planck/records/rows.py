@@ -62,7 +62,7 @@ class OpenQuestion(msgspec.Struct, frozen=True):
     since: str
 
 
-class Problem(msgspec.Struct, frozen=True):
+class AgentProblem(msgspec.Struct, frozen=True):
     agent_id: str
     kind: str
     message: str
@@ -102,10 +102,12 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
     unpriced: int = 0
     """Model calls whose price is unknown: they are not in the cost."""
+    estimated: int | msgspec.UnsetType = msgspec.UNSET
+    """Model calls that the provider did not count: their tokens and costs are estimates; absent: none."""
     context: int = 0
     """Tokens of the window in use after its newest answer or compaction; 0: not known."""
     window: int = 0
-    error: Problem | None = None
+    error: AgentProblem | None = None
     """Of its newest turn."""
 
 

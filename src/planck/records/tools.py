@@ -78,7 +78,7 @@ _TEAM = (
 )
 """Each is described in `team/tool_specs.py` and done by the method of its name in `team/tools.py`."""
 _LEAD = (
-    ToolRow(SPAWN, "other", "name", "end", "nothing", left_out=1, claude=_AGENT, keys=_SPAWNED),
+    ToolRow(SPAWN, "other", "name", "nothing", "nothing", left_out=1, claude=_AGENT, keys=_SPAWNED),
     ToolRow("destroy_agent", "other", _TARGET, "end", "nothing", left_out=1),
     ToolRow("interrupt_agent", "other", _TARGET, "end", "nothing", left_out=1),
     ToolRow("list_models", "read", "", "nothing", "nothing", left_out=1),

@@ -9,7 +9,7 @@ import msgspec
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
+from planck.records.events import Status, TextBurst, TextDelta, ThinkingBurst, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage, Message
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
@@ -54,7 +54,9 @@ class Recording:
         try:
             async with aclosing(self._provider.stream(request)) as stream:
                 async for item in stream:
-                    items.append(_pack(item))
+                    items += map(
+                        _pack, item.deltas if isinstance(item, TextBurst | ThinkingBurst) else (item,)
+                    )
                     yield item
         except ProviderError as error:
             err = error.err

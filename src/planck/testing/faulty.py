@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.records.events import TextBurst, ThinkingBurst
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
 
@@ -38,10 +39,13 @@ class Faulty:
             raise self._refusal()
         async with aclosing(self._provider.stream(request)) as stream:
             async for item in stream:
-                if fault and (left == 0 or isinstance(item, AssistantMessage)):
-                    await self._break(fault)
-                left -= 1
-                yield item
+                for piece in (
+                    item.deltas if fault and isinstance(item, TextBurst | ThinkingBurst) else (item,)
+                ):
+                    if fault and (left == 0 or isinstance(piece, AssistantMessage)):
+                        await self._break(fault)
+                    left -= 1
+                    yield piece
 
     def _fault(self) -> str:
         if self._random() >= self._rate:

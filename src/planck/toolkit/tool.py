@@ -141,16 +141,17 @@ class Tool:
     ) -> None:
         """`always`, `tried` and `stranger` are the earlier names of `extra_arguments`, `probe_in_sandbox` and
         `find_unknown_address`."""
-        _check_spec(name, description, parameters)
+        ours = type(parameters) is OwnSchema
+        if not ours:
+            _check_spec(name, description, parameters)
         self.name = name
         self.description = description
         self.parameters: dict[str, Any] = (
-            parameters  # one for all sessions, and so is what is made of it: validators, requests
-            if type(parameters) is OwnSchema
+            cast(OwnSchema, parameters)  # one for all sessions, and so is what is made of it
+            if ours
             else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
         self.effect = effect if type(effect) is Effect else Effect(effect)
-        ours = type(parameters) is OwnSchema
         self.execute = _as_execute(name, execute, ours=ours)
         self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
         self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
@@ -247,6 +248,8 @@ def _read_native(value: Any) -> Outcome:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives a coroutine; every other function runs in a thread."""
+    if type(function) is FunctionType and function.__code__.co_flags & inspect.CO_COROUTINE:
+        return True  # nearly all are so, and each call asks
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004  the method itself is wanted, not whether it is callable
     )
@@ -318,7 +321,7 @@ def _check_spec(name: Any, description: Any, parameters: Any) -> None:
         raise InvalidTool(f"the name {shown!r} must have 1 to 64 characters: letters, digits, '_' and '-'")
     if not isinstance(description, str):
         raise InvalidTool(f"the description of {name!r} must be a string, not {description!r}")
-    if type(parameters) is not OwnSchema and (problem := find_schema_problem(parameters)):
+    if problem := find_schema_problem(parameters):
         raise InvalidTool(f"the parameters of {name!r} are {problem}; correct the schema")
 
 
@@ -350,8 +353,13 @@ def make_validator(schema: dict[str, Any]) -> Any:
 
 def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute:
     """Returns it as a function that gives results, whoever calls it; our own tools give nothing else."""
+    kind = (getattr(function, "__code__", None), type(function))
+    if ours and kind in _OWN:
+        return cast(Execute, function)
     count = _count_parameters(function)
     if count == 2:
+        if ours and kind[0]:
+            _OWN.add(kind)
         return cast(Execute, function) if ours else _native(cast(Native, function))
     if count == 3:
         return closure(cast(Closure, function))
@@ -360,6 +368,10 @@ def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute
         "and no other positional parameters, even with defaults; bind the others with "
         "functools.partial, or make them keyword-only"
     )
+
+
+_OWN: set[tuple[object, type]] = set()
+"""What our own tools are made of, once it was looked at: each session makes them anew."""
 
 
 def _count_parameters(function: Callable[..., Any]) -> int | None:

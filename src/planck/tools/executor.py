@@ -108,12 +108,12 @@ class Executor:
 
     async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
-        slots = asyncio.Semaphore(self._concurrency)
-        if len(calls) == 1:  # the usual step needs no task of its own
-            self._unread = [await self._call(calls[0], slots)]
+        if len(calls) == 1:  # the usual step needs no task of its own, and waits for no slot
+            self._unread = [await self._call(calls[0], None)]
             yield self._unread[0]
             self._unread = []
             return
+        slots = asyncio.Semaphore(self._concurrency)
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(self._call(call, slots)) for call in calls]
         try:
@@ -157,7 +157,7 @@ class Executor:
             return Preview(f"[this call would fail: {outcome}]", failed=True)
         return Preview(str(outcome.value.get("output", ""))) if isinstance(outcome, Ok) else Preview()
 
-    async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
+    async def _call(self, read: ReadCall, slots: asyncio.Semaphore | None) -> Finished:
         call, begun = read.call, self._clock.monotonic()
         progress = _Progress(call.id, self._scribe)
         outcome = await self._outcome(read, slots, progress)
@@ -181,7 +181,7 @@ class Executor:
             return finished
         return msgspec.structs.replace(finished, whole=self._scribe.keep_output(whole))
 
-    async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore, progress: "_Progress") -> Any:
+    async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore | None, progress: "_Progress") -> Any:
         if read.refused:
             return read.refused
         call = read.call
@@ -242,16 +242,20 @@ class Executor:
         args: dict[str, Any],
         given: tuple[ToolContext, Confinement | None],
         progress: "_Progress",
-        slots: asyncio.Semaphore,
+        slots: asyncio.Semaphore | None,
     ) -> Any:
         """`given`: the call's context, and the rights that it now has."""
+        if slots is None:
+            return await self._in_time(tool, args, given, progress)
         async with slots:
-            deadline = asyncio.get_running_loop().time() + tool.timeout
-            ctx = msgspec.structs.replace(given[0], confinement=given[1], deadline=deadline)
-            return await self._in_time(tool, args, ctx, progress)
+            return await self._in_time(tool, args, given, progress)
 
     async def _in_time(
-        self, tool: Tool, args: dict[str, Any], ctx: ToolContext, progress: "_Progress"
+        self,
+        tool: Tool,
+        args: dict[str, Any],
+        given: tuple[ToolContext, Confinement | None],
+        progress: "_Progress",
     ) -> Any:
         """Holds even if the tool swallows its cancellation or blocks in its thread: it is left behind."""
         if self._left_behind >= _MAX_LEFT_BEHIND:
@@ -261,8 +265,10 @@ class Executor:
                 "end your turn and report that the session must be restarted",
             )
         loop = asyncio.get_running_loop()
+        ctx = msgspec.structs.replace(given[0], confinement=given[1], deadline=loop.time() + tool.timeout)
         task = loop.create_task(self._run_guarded(tool, args, ctx))
         try:
+            await asyncio.sleep(0)  # a tool that waits for nothing is done by then, without a timer
             if await self._clock.within(task, tool.timeout, ctx.call_id):
                 return task.result()
         except asyncio.CancelledError:

@@ -36,10 +36,13 @@ class Answer:
     A dialect tells what it keeps by `grow`, `Written` and `begin_call`: that is also what counts as progress.
     """
 
+    shape: type
+
     def __init__(self, dialect: "Dialect", request: Request) -> None:
         self._dialect = dialect
+        self.server = dialect.endpoint.name
         self._position = len(request.history.messages)
-        self._most_bytes = request.answer_bytes
+        self.most_bytes = request.answer_bytes
         self._most_calls = request.calls * _MORE_CALLS
         self.size = 0
         """Bytes that were kept so far."""
@@ -47,6 +50,7 @@ class Answer:
         self.parts = 0
         self.too_large = False
         self.loops = False
+        self.bursts = request.bursts
         self.window = dialect.model.context_window
         self.moved = False
         """Something was said since whoever watches the stream set it to False: no ping, no blank."""
@@ -61,9 +65,23 @@ class Answer:
         """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
         raise NotImplementedError
 
+    def find_shape(self, data: bytes) -> type:
+        """Returns what the fields of an event are read into, for one that has them in other types."""
+        return self.shape
+
+    def prepare(self, event: object) -> None:
+        """Changes such an event first, where its list of parts holds more than the text of one field."""
+
     def build_parts(self) -> list[Part]:
         """All that was said, once the server has said why it stopped; may still change `stop`."""
         raise NotImplementedError
+
+    def find_open_call(self) -> tuple[str, str, int]:
+        """Returns the tool, the beginning of the arguments and their size, of the call that is being written.
+
+        Asked about once a second, where nothing of the answer can be shown.
+        """
+        return "", "", 0
 
     def build_message(self) -> AssistantMessage:
         """Raises `stream_cut` where the server did not finish.
@@ -118,7 +136,7 @@ class Answer:
         self.size += len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode())
         if text and not text.isspace():
             self.moved = True
-        if self.size > self._most_bytes:
+        if self.size > self.most_bytes:
             self.break_off()
 
     def begin_part(self) -> None:
@@ -149,6 +167,8 @@ class Answer:
 
 
 _MOST_ERROR = 65_536
+BEGINNING = 2_048
+"""Bytes of a call's arguments in which its path is looked for, while the rest is written."""
 
 
 class Written:
@@ -166,10 +186,19 @@ class Written:
     def add(self, text: str) -> None:
         answer, data = self._answer, text.encode("utf-8", "replace")
         self._bytes += data
-        answer.grow(data)
+        # As `grow` does it, which would be one more call for each delta.
+        answer.size += len(data)
+        if not answer.moved and text and not text.isspace():
+            answer.moved = True
+        if answer.size > answer.most_bytes:
+            answer.break_off()
 
     def __len__(self) -> int:
         return len(self._bytes)
+
+    @property
+    def beginning(self) -> str:
+        return self._bytes[:BEGINNING].decode("utf-8", "ignore")
 
     @property
     def text(self) -> str:
@@ -223,6 +252,8 @@ def read_count(counted: object, *path: str) -> int | None:
     """
     for name in path:
         counted = counted.get(name) if isinstance(counted, dict) else None
+    if counted is None or (type(counted) is int and 0 <= counted < 10**_MOST_DIGITS):
+        return counted
     if isinstance(counted, str):
         known = counted.isascii() and counted.isdecimal() and len(counted) <= _MOST_DIGITS
         return int(counted) if known else None

@@ -207,6 +207,8 @@ class _Open:
 
 
 class _Answer(Answer):
+    shape = _Event
+
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._blocks: dict[int, _Open] = {}
@@ -230,8 +232,8 @@ class _Answer(Answer):
                     self._reason = event.delta.stop_reason
             case "message_stop":
                 self.ended = True
-                if self._reason is not None:
-                    self.stop = _STOPS.get(self._reason, StopReason.END)
+                if self._reason is not None or any(len(block.written) for block in self._blocks.values()):
+                    self.stop = _STOPS.get(self._reason or "", StopReason.END)
             case "error":
                 raise self.error(data)
             case _:
@@ -243,6 +245,10 @@ class _Answer(Answer):
         if self.stop is StopReason.END and any(block.half_a_call for _, block in blocks):
             raise cut_error()
         return [part for index, block in blocks if (part := _part(block, self.make_id(index)))]
+
+    def find_open_call(self) -> tuple[str, str, int]:
+        block = next((one for one in reversed(self._blocks.values()) if one.half_a_call), None)
+        return (block.name, block.written.beginning, len(block.written)) if block else ("", "", 0)
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
         self._blocks[index] = _Open(block, self)

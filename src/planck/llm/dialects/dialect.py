@@ -46,7 +46,7 @@ class Dialect:
         self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        return self.exchange.stream(self.encode_body(request), self.begin_answer(request))
+        return self.exchange.stream(self.encode_body(request), self.begin_answer(request), request.tally)
 
     def encode_body(self, request: Request) -> list[bytes]:
         """The messages come last, so that each request of a session is a prefix of the next."""

@@ -2,18 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.http.sse import SPARSE, Sse, check_density
-from planck.http.transport import Response, Transport, read_all
+from planck.http.transport import NOT_STARTED, Response, Transport, read_all
 from planck.llm.dialects.answer import Answer, TooLarge, drop_negative
+from planck.llm.dialects.parts import read_begun
 from planck.llm.endpoint import Endpoint
-from planck.llm.provider import Item, ProviderError
+from planck.llm.provider import UNREADABLE, Item, ProviderError
 from planck.records import codec
-from planck.records.events import Status, UsageDelta
+from planck.records.events import Status, TextBurst, TextDelta, ThinkingBurst, ThinkingDelta, UsageDelta
 from planck.records.outcome import ErrorKind
+from planck.records.tools import SUBJECT, find_subject
+from planck.records.usage import Tally
 
 if TYPE_CHECKING:
     from planck.llm.dialects.loops import Loop
@@ -28,8 +32,8 @@ class Splitter(Protocol):
 _SIGN_OF_LIFE = 1.0
 """Seconds between signs that an answer goes on though nothing of it can be shown, as of a long call."""
 _LAST_WORDS = 4
-_FAIR = 256
-"""Items or events before others run: whoever watches keeps up, and a burst starves no clock."""
+_FAIR = 200
+"""Events before other tasks run: readers keep up, and a flood does not starve a timer."""
 
 
 class Exchange:
@@ -43,59 +47,137 @@ class Exchange:
         self._url = url
         self._headers = headers
 
+    async def send(
+        self, url: str, body: Sequence[bytes] | bytes, on_sent: Callable[[], None] | None = None
+    ) -> Response:
+        """Posts to an address of this server; where it does not run, the error says what to start."""
+        try:
+            return await self._transport.send("POST", url, self._headers, body, on_sent)
+        except ProviderError as error:
+            if NOT_STARTED not in error.err.details:
+                raise
+            from planck.llm.server_errors import tell_what_to_start  # only for a failure
+
+            raise tell_what_to_start(error, self._endpoint) from None
+
     async def stream(
-        self, body: Sequence[bytes] | bytes, answer: Answer, splitter: Splitter | None = None
+        self, body: Sequence[bytes] | bytes, answer: Answer, tally: Tally, splitter: Splitter | None = None
     ) -> AsyncGenerator[Item, None]:
         """Yields deltas as they arrive, then the message. Closing it closes the connection."""
         events = splitter or Sse()
-        response = await self._transport.send("POST", self._url, self._headers, body)
+        tally.unsent = True
+        response = await self.send(self._url, body, tally.note_sent)
+        tally.unsent = False
         async with aclosing(response):
             if response.status != 200:
                 from planck.llm.server_errors import refusal  # only for a failure
 
                 raise await refusal(response, self._endpoint)
             pulse = _Pulse(answer)
-            loop = _listen(answer.window)
+            reading = _Reading(answer, pulse)
             checked = splitter is not None
-            counted = answer.usage
-            handled = 0
             async for chunk in response.chunks():
                 if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
                     raise await _no_stream(chunk, response, self._endpoint)
-                for data in events.feed(chunk):
-                    items = _read(answer, data)
-                    if answer.stop is not None:
-                        pulse.note_last_words()
-                    if items:
-                        pulse.beat()
-                    for item in items:
-                        yield item
-                        handled += 1
-                        if handled % _FAIR == 0:
-                            await asyncio.sleep(0)
-                    handled += 1
-                    if handled % _FAIR == 0:
+                unread = iter(events.feed(chunk))
+                try:
+                    while not reading.read(unread):
+                        for item in reading.take():
+                            yield item
                         await asyncio.sleep(0)
-                    if answer.usage is not counted:
-                        counted = answer.usage
-                        yield UsageDelta(usage=drop_negative(counted))
-                    if items and loop and loop.hear(items):
-                        answer.cut_loop()
-                    if answer.ended or answer.too_large or answer.loops:
-                        break
+                except ProviderError:  # of one event: what those before it say comes first
+                    for item in reading.take():
+                        yield item
+                    raise
+                for item in reading.take():
+                    yield item
                 if pulse.is_due():
-                    yield Status(component="model", state="working", detail="still writing")
+                    yield _describe_call(answer)
                 if answer.too_large or answer.loops:
                     break  # and the connection is closed: nobody pays for what nobody reads
                 if answer.ended:
                     response.release()
                     break
-        if loop and loop.repeated:
-            yield Status(component="model", state="repeats", detail=_tell_loop(loop.repeated))
+        if reading.repeated:
+            yield Status(component="model", state="repeats", detail=_tell_loop(reading.repeated))
         elif not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
-            for item in _read_rest(answer, rest):
+            # Many a server leaves out the last line end; half an event says nothing, which the message tells.
+            try:
+                reading.read(iter((rest,)))
+            except ProviderError as error:
+                half = UNREADABLE in error.err.details and not _is_whole(rest)
+                if not half and error.err.kind is not ErrorKind.STREAM_CUT:
+                    raise
+            for item in reading.take():
                 yield item
         yield answer.build_message()
+
+
+class _Reading:
+    """What the events of one answer say, some events at a time: what came together goes on together."""
+
+    def __init__(self, answer: Answer, pulse: "_Pulse") -> None:
+        self._answer = answer
+        self._pulse = pulse
+        self._loop = _listen(answer.window)
+        self._counted = answer.usage
+        self._items: list[Item] = []
+        self._left = _FAIR
+
+    def read(self, events: Iterator[bytes]) -> bool:
+        """Reads on; False where others have waited enough, and the rest is for another turn of the loop."""
+        answer, pulse, loop, items, said = self._answer, self._pulse, self._loop, self._items, False
+        feed = answer.feed
+        try:
+            for data in events:
+                if len(data) > SPARSE:
+                    check_density(data)
+                try:
+                    read = feed(data)
+                except TooLarge:  # which the answer says itself
+                    read = ()
+                except _UNREADABLE as unread:
+                    read = _repair(answer, data, unread)
+                if answer.stop is not None:
+                    pulse.note_last_words()
+                if read:
+                    said = True
+                    items += read
+                if answer.usage is not self._counted:
+                    self._counted = answer.usage
+                    items += (UsageDelta(usage=drop_negative(answer.usage)),)
+                if read and loop and loop.hear(read):
+                    answer.cut_loop()
+                if answer.ended or answer.too_large or answer.loops:
+                    break
+                self._left -= 1
+                if not self._left:
+                    self._left = _FAIR
+                    return False
+        finally:
+            if said:
+                pulse.beat()
+        return True
+
+    def take(self) -> Iterable[Item]:
+        """Returns what was read and not taken yet."""
+        items, self._items = self._items, []
+        return _join(items) if self._answer.bursts and len(items) > 1 else items
+
+    @property
+    def repeated(self) -> str:
+        return self._loop.repeated if self._loop else ""
+
+
+def _join(items: list[Item]) -> Iterator[Item]:
+    for kind, run in groupby(items, type):
+        same: list[Any] = list(run)
+        if (kind is TextDelta or kind is ThinkingDelta) and len(same) > 1:
+            texts: list[str] = [item.text for item in same]
+            burst = TextBurst if kind is TextDelta else ThinkingBurst
+            yield burst(text="".join(texts), texts=texts)
+        else:
+            yield from same
 
 
 _SMALL = 32_768
@@ -145,6 +227,16 @@ class _Pulse:
         return True
 
 
+def _describe_call(answer: Answer) -> Status:
+    """The sign that an answer goes on, with the call that is being written, as far as that can be told."""
+    tool, begun, size = answer.find_open_call()
+    subject = find_subject(tool, read_begun(begun)) if tool else ""
+    detail = "still writing"
+    return Status(
+        component="model", state="working", name=tool[:SUBJECT], detail=detail, subject=subject, size=size
+    )
+
+
 _NO_STREAM = (b"{", b"[", b"<")
 """No line of server-sent events begins so: it is an error, or a page, with the status of a success."""
 
@@ -159,37 +251,40 @@ async def _no_stream(begun: bytes, response: Response, endpoint: Endpoint) -> Pr
     return provider_error(0, response.headers, begun + rest, endpoint)
 
 
-def _read_rest(answer: Answer, data: bytes) -> Sequence[Item]:
-    """Many a server leaves out the last line end; half an event says nothing, and `build_message` knows."""
+def _is_whole(data: bytes) -> bool:
     try:
-        return _read(answer, data)
-    except ProviderError as error:
-        if error.err.kind is ErrorKind.STREAM_CUT:
-            return ()
-        raise
+        codec.decode(data)
+    except codec.DecodeError:
+        return False
+    return True
 
 
-def _read(answer: Answer, data: bytes) -> Sequence[Item]:
-    """The items of one event; none where it makes the answer too large, which then says so itself."""
-    if len(data) > SPARSE:
-        check_density(data)
-    try:
-        return answer.feed(data)
-    except TooLarge:
-        return ()
-    except _UNREADABLE as error:
-        unread: Exception = error
+def _repair(answer: Answer, data: bytes, unread: Exception) -> Sequence[Item]:
+    """Returns the items of an event that could not be read as it is; raises for one that can't be mended."""
     try:
         if len(data) <= _REPAIRED:
-            return answer.feed(re.sub(_ESCAPES, _whole_characters, data))
+            return _reread(answer, re.sub(_ESCAPES, _whole_characters, data))
     except TooLarge:
         return ()
     except _UNREADABLE as error:
         unread = error
+    # Not tried again: a server that writes an event wrongly writes the next one so, and each is paid for.
     raise ProviderError(
-        ErrorKind.STREAM_CUT,
-        f"The model's server sent an invalid event: {unread}. Try again.",
+        ErrorKind.INVALID_RESPONSE,
+        f"{answer.server!r} sent an event that Planck can't read: {unread}. "
+        "Check the provider's `type` and `api`, or use another model.",
+        {"provider": answer.server, UNREADABLE: True},
     )
+
+
+def _reread(answer: Answer, data: bytes) -> Sequence[Item]:
+    try:
+        return answer.feed(data)
+    except codec.DecodeError:
+        # Only for an event that is not as the vendor writes it.
+        from planck.llm.dialects.lenient import reread
+
+        return answer.feed(reread(data, answer.find_shape(data), answer.prepare))
 
 
 _UNREADABLE = (codec.DecodeError, UnicodeDecodeError, RecursionError)

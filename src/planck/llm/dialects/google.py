@@ -220,6 +220,8 @@ _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALF
 class _Answer(Answer):
     """Never says that it ended: counts may follow the chunk with the reason."""
 
+    shape = _Chunk
+
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._said: list[Part] = []

@@ -28,25 +28,23 @@ class Ollama(Dialect):
     reserved = frozenset({"model", "messages", "tools", "stream"})
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
-        self._transport = transport
         self._root = (endpoint.base_url or LOCAL_ROOTS["ollama"]).removesuffix("/v1")
         self._longest: int | None = None
         super().__init__(endpoint, model, transport, f"{self._root}/api/chat", endpoint.bearer)
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         if self._longest is None:
+            request.tally.unsent = True  # a question about the model costs nothing
             self._longest = await self._ask_longest()
         body, answer = self.encode_body(request), self.begin_answer(request)
-        async with aclosing(self.exchange.stream(body, answer, JsonLines())) as items:
+        async with aclosing(self.exchange.stream(body, answer, request.tally, JsonLines())) as items:
             async for item in items:
                 yield item
 
     async def _ask_longest(self) -> int:
         """The most that the model can take, from `/api/show`; 0 where the server does not say."""
         question = codec.encode({"model": self.model.model})
-        response = await self._transport.send(
-            "POST", f"{self._root}/api/show", self.endpoint.bearer, question
-        )
+        response = await self.exchange.send(f"{self._root}/api/show", question)
         async with aclosing(response):
             if response.status == 200:
                 return _longest(await read_all(response, _LARGEST_SHOWN))
@@ -162,6 +160,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class _Answer(Answer):
+    shape = _Line
+
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._text = Written(self)

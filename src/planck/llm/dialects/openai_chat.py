@@ -105,12 +105,13 @@ class _Choice(msgspec.Struct):
 
 
 _NO_USAGE = msgspec.Raw(b"null")
+_NO_ERROR = msgspec.Raw(b"null")
 
 
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: msgspec.Raw = _NO_USAGE
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    error: msgspec.Raw = _NO_ERROR
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
@@ -124,6 +125,8 @@ _STOPS = {
 
 
 class _Answer(Answer):
+    shape = _Chunk
+
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._text = Written(self)
@@ -131,16 +134,20 @@ class _Answer(Answer):
         self._open: list[_OpenCall] = []
         self._by_index: dict[int, _OpenCall] = {}
         self._by_id: dict[str, _OpenCall] = {}
+        self._written: _OpenCall | None = None
+        """The call of the newest fragment."""
         self._refused = False
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
             self.ended = True
+            if self.stop is None and self._is_whole():
+                self.stop = StopReason.END
             return ()
         chunk = _decode(data)
-        if is_said(chunk.error):
+        # Most chunks have neither, and there is one for each token: they are not looked at twice.
+        if (error := chunk.error) is not _NO_ERROR and is_said(error):
             raise self.error(data)
-        # Most chunks have none, and there is one for each token: they are not looked at twice.
         if (spent := chunk.usage) is not _NO_USAGE and bytes(spent) != b"null":
             self._spend(read_counts(spent))
         if not chunk.choices:
@@ -148,7 +155,13 @@ class _Answer(Answer):
         choice = chunk.choices[0]
         if choice.finish_reason:
             self.stop = _STOPS.get(choice.finish_reason, StopReason.END)
-        return self._delta(choice.delta) if choice.delta is not None else ()
+        delta = choice.delta
+        if delta is None:
+            return ()
+        if (text := delta.content) and not (delta.tool_calls or delta.reasoning_content or delta.reasoning):
+            self._text.add(text)  # nearly every one
+            return (TextDelta(text=text),)
+        return self._delta(delta)
 
     def _spend(self, counted: object) -> None:
         entered, left = read_count(counted, "prompt_tokens"), read_count(counted, "completion_tokens")
@@ -156,12 +169,35 @@ class _Answer(Answer):
         thought = read_count(counted, "completion_tokens_details", "reasoning_tokens")
         self.hear_usage(count_usage(entered, left, read, 0, thought))
 
+    def _is_whole(self) -> bool:
+        """Whether an answer that ends without a reason (Cortex) says something and has no half call."""
+        calls = [call.arguments.text or "{}" for call in self._open]
+        return bool(self._text or calls) and all(repair_arguments(text) == text.strip() for text in calls)
+
+    def prepare(self, event: object) -> None:
+        """Takes the thoughts out of `content`: Mistral sends both in one list."""
+        choices = event.get("choices") if isinstance(event, dict) else None
+        for choice in choices if isinstance(choices, list) else ():
+            delta = choice.get("delta") if isinstance(choice, dict) else None
+            content = delta.get("content") if isinstance(delta, dict) else None
+            if isinstance(delta, dict) and isinstance(content, list):
+                thoughts = [part for part in content if isinstance(part, dict) and "thinking" in part]
+                delta["content"] = [part for part in content if part not in thoughts]
+                if thoughts:
+                    delta["reasoning_content"] = thoughts
+
     def build_parts(self) -> list[Part]:
         if self._refused:
             self.stop = StopReason.REFUSAL
         thoughts = [Thinking(self._thinking.text)] if self._thinking else []
         calls = [call.build(self.make_id(number)) for number, call in enumerate(self._open)]
         return [*thoughts, Text(self._text.text), *calls]
+
+    def find_open_call(self) -> tuple[str, str, int]:
+        call = self._written
+        if call is None or self.stop is not None:
+            return "", "", 0
+        return call.name.text, call.arguments.beginning, len(call.arguments)
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []
@@ -178,7 +214,7 @@ class _Answer(Answer):
         return items
 
     def _fragment(self, fragment: _CallDelta) -> None:
-        call = self._call_of(fragment)
+        call = self._written = self._call_of(fragment)
         function = fragment.function
         if function is None:
             return

@@ -6,7 +6,15 @@ from typing import Any
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, count_usage, is_said, read_count, read_counts
+from planck.llm.dialects.answer import (
+    BEGINNING,
+    Answer,
+    Written,
+    count_usage,
+    is_said,
+    read_count,
+    read_counts,
+)
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import PromptPart, clean_id, clean_name, repair_arguments
 from planck.llm.endpoint import Endpoint, openai_root
@@ -165,6 +173,8 @@ class _Ended(msgspec.Struct):
     response: _Response
 
 
+_NO_ITEM = _OutputItem()
+
 _type = msgspec.json.Decoder(_Type).decode
 _delta = msgspec.json.Decoder(_Delta).decode
 _item_done = msgspec.json.Decoder(_ItemDone).decode
@@ -180,6 +190,8 @@ class _Answer(Answer):
         """Bytes of fragments by item; the whole item, when it comes, counts in their place."""
         self._summary = (-1, 0)
         self._items: dict[int, _OutputItem] = {}
+        self._called, self._at, self._begun = _NO_ITEM, 0, ""
+        """The item that has begun and not ended, its number, and the beginning of its arguments."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -190,12 +202,17 @@ class _Answer(Answer):
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 return self._feed_thought(_delta(data))
             case "response.function_call_arguments.delta":
-                self._count(_delta(data))
+                self._count(event := _delta(data))
+                if len(self._begun) < BEGINNING:
+                    self._begun += event.delta
+            case "response.output_item.added":
+                self._begin(data)
             case "response.output_item.done":
                 done = _item_done(data)
                 index = len(self._items) if done.output_index is None else done.output_index
                 self.size -= self._arriving.pop(index, 0)
                 self._texts.pop(index, None)
+                self._called = _NO_ITEM
                 self._take(index, done.item)
                 self.grow(data)
             case "response.completed" | "response.incomplete":
@@ -207,6 +224,14 @@ class _Answer(Answer):
                 raise self.error(data)
         return ()
 
+    def find_shape(self, data: bytes) -> type:
+        match codec.decode_as(data, _Type).type:
+            case "response.output_item.added" | "response.output_item.done":
+                return _ItemDone
+            case "response.completed" | "response.incomplete" | "response.failed":
+                return _Ended
+        return _Delta
+
     def build_parts(self) -> list[Part]:
         parts: list[Part] = []
         for index in sorted({*self._items, *self._texts}):
@@ -215,6 +240,21 @@ class _Answer(Answer):
             else:
                 parts.append(Text(self._texts[index].text))
         return parts
+
+    def _begin(self, data: bytes) -> None:
+        """Notes which call is being written; the whole item comes at its end, so nothing depends on this."""
+        self._begun = ""
+        try:
+            added = _item_done(data)
+        except codec.DecodeError:
+            self._called, self._at = _NO_ITEM, 0
+        else:
+            self._called, self._at = added.item, added.output_index or 0
+
+    def find_open_call(self) -> tuple[str, str, int]:
+        if self._called.type != "function_call":
+            return "", "", 0
+        return self._called.name or "", self._begun, self._arriving.get(self._at, 0)
 
     def _text(self, event: _Delta) -> Sequence[Item]:
         if event.output_index not in self._texts:

@@ -27,11 +27,30 @@ def repair_arguments(arguments: str) -> str:
 
 
 def read_arguments(raw: msgspec.Raw) -> str:
-    """What a server sends as an object, as text: null is none, and a text is the object that it spells."""
+    """What a server sends as an object, as text: null is none, as PHP's `[]` is; a text is what it spells."""
     value = bytes(raw)
-    if value == b"null":
+    if value in (b"null", b"[]"):
         return "{}"
     return str(codec.decode(value)) if value.startswith(b'"') else value.decode()
+
+
+def read_begun(arguments: str) -> dict[str, str]:
+    """The texts at the beginning of arguments that are being written, up to the first that is not whole.
+
+    A path comes first as a rule; what stands behind a number or a list is not looked for.
+    """
+    found: dict[str, str] = {}
+    at = len(arguments) - len(arguments.lstrip(" \t\r\n{"))
+    while pair := _PAIR.match(arguments, at):
+        try:
+            found[codec.decode_as(pair[1].encode(), str)] = codec.decode_as(pair[2].encode(), str)
+        except codec.DecodeError:
+            break
+        at = pair.end()
+    return found
+
+
+_PAIR = re.compile(r'\s*("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")\s*,?')
 
 
 def embed_arguments(arguments: str) -> msgspec.Raw:

@@ -1,6 +1,8 @@
 import asyncio
 import re
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from planck.records.outcome import Err, ErrorKind, Ok
@@ -42,8 +44,10 @@ def bash_tool(shared: Shared) -> Tool:
             argv = shell(args["command"])
             command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
             if background:
-                return await _in_background(jobs, f"bg_{ctx.call_id}", command)
-            done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
+                return await _in_background(jobs, ctx, args["command"], command)
+            note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=args["command"])
+            with jobs.watch(ctx.call_id), closing(_Progress(ctx.progress)) as progress:
+                done = await run(command, timeout_ms / 1000, progress.hear, note)
         advice = "set a longer timeout, or pass background for a server"
         ran = Ran(ctx.call_id, timeout_ms, args["command"], advice, ctx.confinement, escalates=True)
         return command_outcome(done, ran)
@@ -68,7 +72,8 @@ def bash_tool(shared: Shared) -> Tool:
     )
 
 
-async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
+async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Command) -> Outcome:
+    handle = f"bg_{ctx.call_id}"
     looks = await look_ahead(
         command.confinement
     )  # before the checks: nothing else runs between and the start
@@ -80,7 +85,9 @@ async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
         )
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} is already running; use that one")
-    await jobs.add(handle, start(command, looks=looks))
+    job = start(command, looks=looks)
+    await jobs.add(handle, job)
+    jobs.note(job, ctx.call_id, ctx.agent_id, text, background=True)
     output = (
         f"Started in the background as {handle}. To see its output, read path output:"
         f"{handle.removeprefix('bg_')}. To stop it, run the command `kill {handle}`."
@@ -93,18 +100,32 @@ class _Progress:
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._now = asyncio.get_running_loop().time
-        self._next = self._now()
+        self._loop = asyncio.get_running_loop()
+        self._next = self._loop.time()
         self._waiting = bytearray()
+        self._timer: asyncio.TimerHandle | None = None
+        """For the end of a burst, behind which a command may be silent for minutes."""
 
     def hear(self, chunk: bytes) -> None:
         waiting = self._waiting
         waiting.extend(chunk[-_PROGRESS_BYTES:])
         del waiting[:-_PROGRESS_BYTES]
-        if self._now() >= self._next:
-            self._next = self._now() + _PROGRESS_EVERY
-            self._progress(drop_controls(waiting.decode(errors="replace")))
-            waiting.clear()
+        if self._loop.time() >= self._next:
+            self._pass_on()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._next, self._pass_on)
+
+    def close(self) -> None:
+        """The rest is in the result."""
+        if self._timer:
+            self._timer.cancel()
+
+    def _pass_on(self) -> None:
+        self.close()
+        self._timer = None
+        self._next = self._loop.time() + _PROGRESS_EVERY
+        self._progress(drop_controls(self._waiting.decode(errors="replace")))
+        self._waiting.clear()
 
 
 async def _kill(jobs: Jobs, handle: str) -> Outcome:
