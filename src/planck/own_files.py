@@ -5,7 +5,6 @@ file in common, and an agent that writes its copy in place would change ours, wh
 """
 
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -102,7 +101,8 @@ def _is_shared(file: str) -> bool:
 
 
 def _copy(file: str) -> None:
-    from tempfile import mkstemp  # hardly any start copies a file
+    import shutil  # hardly any start copies a file
+    from tempfile import mkstemp
 
     # With its times: byte code names the time of its source.
     handle, other = mkstemp(prefix=".planck-", dir=os.path.dirname(file))

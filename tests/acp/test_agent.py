@@ -42,10 +42,9 @@ async def test_a_prompt_is_answered_with_a_plan_calls_a_diff_and_a_question_and_
             new = await editor.agent.new_session(cwd=str(bench.work))
             assert await editor.say(new.session_id, "mend the discount") == "end_turn"
             first = list(editor.updates)
-        plan, edit, bash = editor.of("tool_call")
-        assert [call["status"] for call in (plan, edit, bash)] == ["pending"] * 3
-        assert [(call["title"], call["kind"], call["name"]) for call in (plan, edit, bash)] == [
-            ("update_plan", "think", "update_plan"),
+        edit, bash = editor.of("tool_call")
+        assert [call["status"] for call in (edit, bash)] == ["pending"] * 2
+        assert [(call["title"], call["kind"], call["name"]) for call in (edit, bash)] == [
             ("edit prices.py", "edit", "edit"),
             ("echo hello", "execute", "bash"),
         ]

@@ -122,6 +122,18 @@ def test_an_untrusted_project_can_only_narrow(tmp_path: Path) -> None:
     assert [n for n in planck.notices if "not trusted" in n]
 
 
+@pytest.mark.parametrize("trust", [False, True])
+def test_no_project_makes_a_place_of_the_home_readable(tmp_path: Path, trust: bool) -> None:
+    project = {"permissions": {"readable": ["~/.ssh"]}, "skills_dirs": ["~/.ssh"]}
+    planck = opened(tmp_path, {"permissions": {"readable": ["~/.aws"]}}, project, trust=trust)
+    assert planck.config.permissions.readable == ["~/.aws"]
+    private = planck.project.find_private_places()
+    assert not [place for place in private.shown if place.endswith("/.ssh")]
+    assert [place for place in private.masked if place.endswith("/.ssh")]
+    assert not [place for place in private.masked if place.endswith("/.aws")]
+    assert [notice for notice in planck.notices if "'permissions.readable' is ignored" in notice]
+
+
 def test_an_untrusted_project_can_not_widen_the_mode(tmp_path: Path) -> None:
     project = {"permissions": {"mode": "full"}}
     assert opened(tmp_path, {}, project, trust=False).config.permissions.mode == "ask"

@@ -11,7 +11,8 @@ WORDS = {
     "headless/planck.py": {"trust"},
     "headless/script.py": {"trust"},
     "headless/pool/pool.py": {"self._planck.trust if place.own else False"},
-    "cli/session.py": {"options.trust"},
+    "cli/session.py": {"trust or options.trust"},
+    "cli/ask/trust.py": {"options.trust", "key == 'o'"},
     "cli/commands/serve.py": {"options.trust"},
     "cli/place.py": {"getattr(options, 'trust', False)"},
 }

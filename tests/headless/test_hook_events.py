@@ -11,6 +11,7 @@ from planck import Planck
 from planck.llm.provider import Request
 from planck.records.approval import Answer, Question
 from planck.records.outcome import PlanckError
+from planck.records.specs import Limits
 from planck.testing import Say, ScriptedProvider
 from tests.command import until
 from tests.teams import facts
@@ -153,11 +154,11 @@ def at_once(command: str) -> list[dict[str, Any]]:
     return [{"hooks": [{"type": "command", "command": command}]}]
 
 
-@pytest.mark.parametrize("lost", ["refused", "cancelled", "cancelled at the start"])
+@pytest.mark.parametrize("lost", ["refused", "too long", "cancelled", "cancelled at the start"])
 async def test_what_a_session_start_hook_says_reaches_the_first_prompt_that_is_taken(
     tmp_path: Path, lost: str
 ) -> None:
-    """A prompt that a hook refuses, or that is cancelled while a hook runs, does not use it up."""
+    """A prompt that is refused, by a hook or as too long, or cancelled while a hook runs, leaves it there."""
     held = tmp_path / "held"
     stall = f"test -e {held} || {{ touch {held}; sleep 60; }}"
     start = stall if lost.endswith("start") else "true"
@@ -168,8 +169,9 @@ async def test_what_a_session_start_hook_says_reaches_the_first_prompt_that_is_t
     }
     async with open_planck(tmp_path, ["ok", "ok"], hooks) as app:
         session = await app.start(model="local/m")
-        sending = asyncio.create_task(session.prompt("lost"))
-        if lost != "refused":
+        words = "lost" + "x" * Limits().envelope_bytes if lost == "too long" else "lost"
+        sending = asyncio.create_task(session.prompt(words))
+        if lost.startswith("cancelled"):
             await until(held)
             sending.cancel()
         await asyncio.wait({sending})

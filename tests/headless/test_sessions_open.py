@@ -4,6 +4,7 @@ import gc
 import shutil
 import sqlite3
 import weakref
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ async def test_a_copy_of_a_sessions_file_takes_the_place_of_nothing(tmp_path: Pa
         await session.run("go")
         await session.aclose()
         file = app.sessions_dir / f"{session.id}_whole.db"
-        with sqlite3.connect(file) as log:
+        with closing(sqlite3.connect(file)) as log, log:
             log.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for copy in (f"{session.id}_old", "0123456789abcdef_other"):
             shutil.copy(file, app.sessions_dir / f"{copy}.db")

@@ -256,7 +256,7 @@ class Counted:
 
 
 @asynccontextmanager
-async def guarded_server() -> AsyncGenerator[tuple[str, Authority, Counted], None]:
+async def guarded_server(*, registers: bool = True) -> AsyncGenerator[tuple[str, Authority, Counted], None]:
     import socket
 
     listener = socket.create_server(("127.0.0.1", 0))
@@ -265,7 +265,7 @@ async def guarded_server() -> AsyncGenerator[tuple[str, Authority, Counted], Non
     settings = AuthSettings(
         issuer_url=AnyHttpUrl(url),
         resource_server_url=AnyHttpUrl(f"{url}/mcp"),
-        client_registration_options=ClientRegistrationOptions(enabled=True),
+        client_registration_options=ClientRegistrationOptions(enabled=registers),
         validate_token_resource=False,
     )
     served = MCPServer("guarded", auth_server_provider=authority, auth=settings)

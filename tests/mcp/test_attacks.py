@@ -9,7 +9,10 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest, JSONRPCResponse
 
+from planck.mcp.guard import MAX_OPEN, PeerLimits
 from planck.mcp.listing import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS, MAX_TOTAL
 from planck.mcp.peer import State
 from planck.records import codec
@@ -117,18 +120,29 @@ async def test_e5_the_general_error_of_a_server_is_no_closed_connection() -> Non
         assert one.peer.starts == 1
 
 
-async def test_e6_sampling_elicitation_and_roots_are_refused_and_the_call_goes_on() -> None:
+async def test_e6_sampling_and_roots_are_refused_a_question_is_declined_and_the_call_goes_on() -> None:
     async with fake("ask-us") as one:
         await one.until(State.CONNECTED)
         assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
         answers: dict[str, Any] = {}
         while len(answers) < 3:
             answers |= {message["id"]: message for message in await heard(one) if "id" in message}
+        assert answers.pop("s1")["result"] == {"action": "decline"}
         # -32600: understood, and refused; a question of a wrong shape would be told so, with -32602.
         assert {id: answer["error"]["code"] for id, answer in answers.items()} == dict.fromkeys(
-            ("s0", "s1", "s2"), -32600
+            ("s0", "s2"), -32600
         )
         assert all("result" not in answer for answer in answers.values())
+
+
+def test_e6_of_many_questions_in_one_answer_the_first_few_are_heard() -> None:
+    guard = PeerLimits(asyncio.Event())
+    guard.note_sent(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/call", params={})))
+    question = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}
+    result = {"resultType": "input_required", "inputRequests": {str(n): question for n in range(50_000)}}
+    answer = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
+    guard.admit(SessionMessage(answer))
+    assert list(answer.result["inputRequests"]) == [str(n) for n in range(MAX_OPEN)]
 
 
 async def test_e7_ten_thousand_tools_are_cut_at_the_limit() -> None:

@@ -167,6 +167,9 @@ class NoRules:
     def read_now(self) -> tuple[SourcedRule, ...]:
         return ()
 
+    def bind(self, rule: Rule) -> Rule:
+        return rule
+
     def keep(self, rule: Rule) -> str:
         raise NotImplementedError
 

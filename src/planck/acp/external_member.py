@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from planck.acp.methods import (
     Selected,
 )
 from planck.acp.schema import ContentBlock, ImageContent, SessionUpdate, TextContent
+from planck.closing import close_all
 from planck.llm.provider import Item, ProviderError, Request
 from planck.records import codec
 from planck.records.authority import Mode
@@ -149,8 +151,9 @@ class Foreign:
         client, self._client = self._client, None
         if client is not None:
             self._publish("exited")
-            await client.aclose(politely=politely)
-        await self._host.aclose()
+            await close_all(partial(client.aclose, politely=politely), self._host.aclose)
+        else:
+            await self._host.aclose()
 
     async def hear(self, session_id: str, update: SessionUpdate) -> None:
         if self._turn is None or session_id != self._session_id:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Literal
 
 from planck.own_code import user_path
 
@@ -10,17 +11,22 @@ def read_environment() -> Mapping[str, str]:
     return {**os.environ, **user_path()}  # noqa: TID251 - the one owner of the environment
 
 
-def find_collector(environ: Mapping[str, str]) -> str:
-    """Returns the address that spans are sent to, by OpenTelemetry's own variables; empty: to nobody."""
+def find_collector(environ: Mapping[str, str], signal: Literal["traces", "metrics"]) -> str:
+    """Returns where spans or metrics are sent to, by OpenTelemetry's own variables; empty: to nobody."""
+    variable = signal.upper()
     if (
         environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-        or environ.get("OTEL_TRACES_EXPORTER") == "none"
+        or environ.get(f"OTEL_{variable}_EXPORTER") == "none"
     ):
         return ""
-    if own := environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+    if own := environ.get(f"OTEL_EXPORTER_OTLP_{variable}_ENDPOINT"):
         return own
     whole = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-    return f"{whole.rstrip('/')}/v1/traces" if whole else ""
+    return f"{whole.rstrip('/')}/v1/{signal}" if whole else ""
+
+
+def has_collector(environ: Mapping[str, str]) -> bool:
+    return bool(find_collector(environ, "traces") or find_collector(environ, "metrics"))
 
 
 VENDOR_VARIABLES = {

@@ -29,6 +29,19 @@ def find_servers(raw: Any) -> dict[str, Any]:
     raise ValueError("expected a map with `mcpServers`, or a map of servers by name")
 
 
+def open_servers(raw: dict[str, Any]) -> dict[str, Any]:
+    """Returns the map of such a file that holds its servers; adds an empty one where there is none."""
+    for key in _KEYS:
+        if isinstance(found := raw.get(key), dict) and not _is_server(found):
+            return found
+    if raw and all(isinstance(entry, dict) and _WAYS & entry.keys() for entry in raw.values()):
+        return raw
+    servers: dict[str, Any] = raw.setdefault("mcpServers", {})
+    if not isinstance(servers, dict):
+        raise ValueError("`mcpServers` must be a map of servers by name")
+    return servers
+
+
 def _is_server(entry: dict[str, Any]) -> bool:
     """Whether it is one itself: a bare map may have one named `mcp`."""
     return any(isinstance(entry.get(way), str | list) for way in _WAYS)
@@ -36,3 +49,20 @@ def _is_server(entry: dict[str, Any]) -> bool:
 
 _KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
 _WAYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
+
+
+CLIENT_KEYS = ("client_id", "client_secret", "issuer")
+"""Of an entry: how the user is known to a server's authority, and who may hear it."""
+
+
+def drop_client_keys(servers: dict[str, Any], file: str, own: str) -> list[str]:
+    """Takes out what only the user's `own` file may say; returns a notice for each entry of `file`."""
+    notices = []
+    for name, entry in servers.items():
+        said = [key for key in CLIENT_KEYS if key in entry] if isinstance(entry, dict) else []
+        if said:
+            servers[name] = {key: value for key, value in entry.items() if key not in CLIENT_KEYS}
+            keys = " and ".join(repr(f"mcpServers.{name}.{key}") for key in said)
+            be = "is" if len(said) == 1 else "are"
+            notices.append(f"{file}: {keys} {be} ignored. Set this server in {own} instead.")
+    return notices

@@ -67,16 +67,25 @@ def find_home(environ: Mapping[str, str]) -> Path:
 def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
     """Gives what is in the user's own `config.json` to change, and writes it back when the block ends well.
 
-    Whoever else edits it loses nothing. A server's header may be a key: only the user reads it from then on.
+    A server's header may be a key: only the user reads the file from then on.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with edit_json((home / "config.json").resolve(), hidden=0o077) as config:
+        yield config
+
+
+@contextmanager
+def edit_json(file: Path, *, hidden: int = 0) -> Iterator[dict[str, Any]]:
+    """Gives the object in a file to change, and writes it back when the block ends well.
+
+    Edits that another program made meanwhile are kept. `hidden`: the bits that its mode must not have.
     """
     from planck.workspace.paths.paths import Root
 
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = (home / "config.json").resolve()
     with Root(file.parent, protected=False).writing(file.name) as slot:
-        before, mode = slot.read(_MAX_BYTES) or (b"{}", 0o600)
+        before, mode = slot.read(_MAX_BYTES) or (b"{}", 0o644)
         try:
-            config = _read_json(before.decode())
+            config = _read_json(before.decode().strip() or "{}")
         except (ValueError, RecursionError) as problem:
             raise ConfigError(
                 ErrorKind.READ_FAILED, f"Cannot read {str(file)!r}: {problem}. Fix the file."
@@ -87,12 +96,12 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
             )
         yield config
         if _has_comments(before):  # they can't be written back, and are the user's
-            backup = file.with_name("config.json.bak")
+            backup = file.with_name(f"{file.name}.bak")
             with suppress(FileNotFoundError):
                 backup.unlink()
             with open(backup, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as old:
                 old.write(before)
-        slot.replace(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n", mode & ~0o077)
+        slot.replace(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n", mode & ~hidden)
 
 
 def set_user_value(home: Path, key: str, text: str) -> Path:
@@ -173,7 +182,15 @@ def load(
     limits = project.values.get("limits")
     if isinstance(limits, dict) and limits.pop("providers", None) is not None:
         notices.append(f"{project_file}: 'limits.providers' is ignored. It can only be set in {user_file}.")
+    if isinstance(servers := project.values.get("mcpServers"), dict):
+        from planck.config.files import drop_client_keys
+
+        notices += drop_client_keys(servers, str(project_file), str(user_file))
     variables = _read_variables(environ, notices)
+    for place, values in ((project_file, project.values), ("PLANCK_PERMISSIONS", variables)):
+        permissions = values.get("permissions")
+        if isinstance(permissions, dict) and permissions.pop("readable", None) is not None:
+            notices.append(f"{place}: 'permissions.readable' is ignored. It can only be set in {user_file}.")
     for key in SPENDING:
         if variables.pop(key, None) is not None:
             notices.append(f"PLANCK_{key.upper()} is ignored. {key!r} can only be set in {user_file}.")

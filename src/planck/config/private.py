@@ -1,14 +1,20 @@
-"""Places that no agent may see: secrets in the user's home, homes of programs like ours, Planck's own."""
+"""Places that no agent may see: secrets in the user's home, homes of programs like ours, Planck's own.
+
+A command in the sandbox sees nothing of a home but what is `shown`. The lists of secrets hold where a home is
+not hidden as a whole: in the file tools, in a workspace that is a home, and in what the user makes readable.
+"""
 
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from planck.own_code import follow
 from planck.workspace.paths.paths import is_inside
 
 SECRETS = (
@@ -21,7 +27,7 @@ SECRETS = (
     *(".config/github-copilot", ".local/share/opencode", ".local/share/goose", ".local/share/crush"),
     *(".local/share/amp", ".config/anthropic", ".config/openai"),
 )
-"""In the user's home: no command of an agent reads them."""
+"""In the user's home: no agent reads them, whatever else of the home it sees."""
 _AGENTS = (
     *(".claude", ".codex", ".gemini", ".qwen", ".kimi", ".vibe", ".grok", ".pi", ".copilot", ".cursor"),
     *(".continue", ".codeium", ".windsurf", ".factory", ".kiro", ".amazonq", ".augment", ".iflow", ".roo"),
@@ -29,18 +35,47 @@ _AGENTS = (
 )
 """Homes of programs like ours: keys and conversations, beside what agents may use."""
 _READABLE_OF_AGENTS = ("skills", "agents", "commands")
+_SHARED_BY_AGENTS = ".agents"
+"""Holds the same, and no keys."""
 _READABLE = ("tools", "skills", "teams", "sidecar", "cache")
 """In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
 CLONES = "work"
 """In Planck's own home: one folder for each session that a pool works on in a clone."""
 
 
+_OTHER_HOMES = ("/root", "/home")
+_FIRST_USER = 1000
+"""Numbers from there on are people's."""
+_SYSTEM = (
+    *(
+        "/usr",
+        "/etc",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/libx32",
+        "/dev",
+        "/proc",
+        "/sys",
+        "/run",
+    ),
+    *("/boot", "/nix", "/snap"),
+)
+_WIDE = ("/var", "/opt", "/srv", "/tmp", "/var/tmp", "/var/lib", "/mnt", "/media")
+"""Services have their homes below them."""
+
+
 class Private(msgspec.Struct, frozen=True):
-    """Canonical paths, there or not: what comes in the middle of a session is private from then on."""
+    """Paths, there or not: what comes in the middle of a session is private from then on."""
 
     masked: tuple[str, ...]
+    """Canonical."""
     shown: tuple[str, ...]
-    """Folders below masked ones that stay readable."""
+    """Canonical files and folders in masked or hidden ones that stay readable, and links that lead there."""
+    hidden: tuple[str, ...] = ()
+    """Canonical homes, of which a command sees only what is shown."""
 
 
 def list_user_homes(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -54,16 +89,103 @@ def list_user_homes(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(os.path.isabs, homes))) or ("/",)
 
 
-def private_places(home: Path, environ: Mapping[str, str], sessions_dir: str = "") -> Private:
+def private_places(
+    home: Path,
+    environ: Mapping[str, str],
+    sessions_dir: str = "",
+    readable: Iterable[str | Path] = (),
+    roots: Sequence[str] = (),
+    *,
+    programs: bool = True,
+) -> Private:
+    """`readable` is what the user names; in the `roots` agents write, so that nothing there opens a place.
+
+    Without `programs` it is for file tools, which need none of them, and takes no look at `PATH`.
+    """
     users = [*map(Path, list_user_homes(environ))]
     places = [home, *(user / name for user in users for name in (*SECRETS, *_AGENTS))]
     if sessions_dir:
         places.append(Path(sessions_dir).expanduser())
     if agent := environ.get("SSH_AUTH_SOCK"):
         places.append(Path(agent).parent)
-    shown = [home / name for name in _READABLE]
-    shown += [user / folder / name for user in users for folder in _AGENTS for name in _READABLE_OF_AGENTS]
-    return Private(_resolve(places), _resolve(shown))
+    hidden = _list_hidden(environ)
+    masked = _resolve(places)
+    named = [_expand(str(place), users[0]) for place in readable]
+    ours = _resolve([home, *([Path(sessions_dir).expanduser()] if sessions_dir else ())])
+    opened = {*map(os.path.realpath, named)}.difference(ours)
+    masked = tuple(place for place in masked if place not in opened)
+    kept = [home / name for name in _READABLE]
+    folders = (*_AGENTS, _SHARED_BY_AGENTS)
+    kept += [user / folder / name for user in users for folder in folders for name in _READABLE_OF_AGENTS]
+    shown = {os.path.realpath(place) for place in kept} | opened
+    if hidden and programs:
+        from planck.config.toolchains import find_toolchains  # only commands need it
+
+        own = _find_users(environ)
+        # Commands need the rest to run at all: programs, and the links by which they are found.
+        there = [place for place in map(str, kept) if os.path.lexists(place)]
+        ways = [*map(str, users), *there, *named, *find_toolchains(own, hidden, environ, masked, roots)]
+        ways += [sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.dirname(__file__)))]
+        ways += [link for place in there for link in _list_links(place)]
+        for way in ways:
+            *links, end = follow(way)
+            shown.update(link for link in links if is_inside(link, hidden))
+            if is_inside(end, hidden) and not any(is_inside(place, (end,)) for place in (*hidden, *ours)):
+                shown.add(end)
+        shown = _outermost(shown, masked, home)
+    return Private(masked, tuple(sorted(shown)), hidden)
+
+
+def _outermost(places: Iterable[str], masked: Sequence[str], home: Path) -> set[str]:
+    """Without what is shown with the folder that it lies in, or is not there; ours may be made later."""
+    kept: list[str] = []
+    for place in sorted(places):
+        if is_inside(place, kept) and not is_inside(place, masked):
+            continue
+        if os.path.lexists(place) or is_inside(place, (str(home),)):
+            kept.append(place)
+    return {*kept}
+
+
+def _expand(name: str, user: Path) -> str:
+    return str(user / name[2:]) if name == "~" or name.startswith("~/") else os.path.expanduser(name)
+
+
+def _list_links(folder: str) -> Iterator[str]:
+    """Skills are often links to where another program keeps them."""
+    try:
+        with os.scandir(folder) as entries:
+            yield from (entry.path for entry in entries if entry.is_symlink())
+    except OSError:
+        return
+
+
+def _list_hidden(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns every home that can be hidden: the user's, those of people, and where they usually are."""
+    own = [*map(os.path.realpath, list_user_homes(environ))]
+    others = [*_OTHER_HOMES, *_read_homes()]
+    found = [place for place in dict.fromkeys(map(os.path.realpath, (*own, *others))) if _can_hide(place)]
+    return tuple(
+        place
+        for place in found
+        if place in own or not any(is_inside(place, (other,)) for other in found if other != place)
+    )
+
+
+def _read_homes() -> list[str]:
+    """By the file and not by `pwd`, which asks a directory service for everybody."""
+    homes = []
+    with suppress(OSError), open("/etc/passwd", errors="replace") as file:
+        for line in file:
+            fields = line.split(":")
+            if len(fields) > 5 and fields[2].isdecimal() and int(fields[2]) >= _FIRST_USER:
+                homes.append(fields[5])
+    return [home for home in homes if os.path.isabs(home) and os.path.isdir(home)]
+
+
+def _can_hide(place: str) -> bool:
+    """Whether the system runs without it: a service's home may be `/` or `/usr/sbin`."""
+    return not is_inside(place, _SYSTEM) and not any(is_inside(one, (place,)) for one in (*_SYSTEM, *_WIDE))
 
 
 def find_homes(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

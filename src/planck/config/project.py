@@ -3,20 +3,25 @@
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from planck.config.environment import read_environment
 from planck.config.load import ConfigError, find_home
-from planck.config.private import find_private, list_user_homes, private_places
+from planck.config.private import Private, find_private, list_user_homes, private_places
 from planck.config.resources import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
 from planck.own_code import keep_out, list_own
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.paths.paths import Root, is_inside
+from planck.workspace.paths.paths import Root, WorkspaceError, is_inside
+
+_KERNEL = ("/proc", "/sys", "/dev", "/run")
+_OF_THE_SYSTEM = (*_KERNEL, "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot")
+"""No folder of files: what is there belongs to processes and devices."""
 
 
 class Project:
@@ -49,6 +54,8 @@ class Project:
         self.root = Root(self.workspace, others=self.added)
         """The folders of all sessions here, as they are now: a folder that replaces one is not opened."""
         keep_out((str(self.workspace), *self.added))
+        self._opened: set[str] = set()
+        """What any session of this process was given beside these: agents may have written there."""
         self.flags = flags or {}
         self.trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
 
@@ -66,13 +73,97 @@ class Project:
             self.check_root(root)
         return roots
 
+    def fork(self) -> "Project":
+        """Returns the same project for one session, which may be given folders that no other has."""
+        own = copy(self)
+        own.root = copy(self.root)
+        return own
+
+    def find_folder(self, folder: Path | str) -> Root | None:
+        """Returns a folder that can be added as it is now; None: it is in the workspace, or was added.
+
+        Raises for a private one and for one that is too wide, by where it really is.
+        """
+        named = str(folder)
+        at_home = named == "~" or named.startswith("~/")
+        real = self._check_added(self._user_home / named[2:] if at_home else self.here / named)
+        if not real or is_inside(real, self.root.paths):
+            return None
+        if is_inside(real, _KERNEL):
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                f"Cannot add {str(folder)!r}: it shows the system's own state. Add a project folder instead.",
+            )
+        self.check_root(real)
+        return Root(real)
+
+    def find_outside(self, path: str) -> Root | None:
+        """Returns the folder of a file or folder that an agent names outside of its own, as `add` takes it.
+
+        None: it is inside, not there, or in a place that nobody is asked about. Raises for a path that leads
+        there through a link or `..`: what is asked about and what is opened have one name.
+        """
+        if "\0" in path or not (path.startswith("/") or ".." in path.split("/")):
+            return None
+        try:
+            real = os.path.realpath(self.workspace / path)
+            if is_inside(real, self.root.paths):
+                return None
+            folder = self.find_folder(real if os.path.isdir(real) else os.path.dirname(real))
+        except (ConfigError, OSError, ValueError):
+            return None  # the tool refuses it
+        if folder and is_inside(real, _OF_THE_SYSTEM):
+            return None  # a yes would also let agents write there; commands read it in their sandbox
+        if folder and path.rstrip("/") != real:
+            raise WorkspaceError(
+                ErrorKind.OUTSIDE_WORKSPACE,
+                f"{path!r} leads to {real!r}, which is outside the workspace; "
+                "if you need it, use that path, so that the user can be asked about it",
+            )
+        return folder
+
+    def add(self, folder: Root) -> None:
+        """Lets agents work in a folder as it was found; raises if it has been replaced since."""
+        folder.check()
+        found = self.find_folder(folder.path)
+        if found is None:
+            return
+        if found.path != folder.path:
+            raise ConfigError(
+                ErrorKind.PERMISSION_DENIED,
+                f"{str(folder.path)!r} was replaced. Look at it, and add it again.",
+            )
+        self.root.join(folder)
+        self.added = (*self.added, str(folder.path))
+        self._opened.add(str(folder.path))
+        keep_out((str(folder.path),))
+        self.__dict__.pop("roots", None)
+
     def open_root(self) -> Root:
         """Returns the workspace with what was added to it, and no private place in it: what is looked at or
         called without rights of its own sees no more than an agent."""
-        private = private_places(self.home, self.environ, self.config.sessions_dir)
+        private = self.find_private_places(programs=False)
         paths = self.root.paths
-        rights = Confinement(Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown)
+        rights = Confinement(
+            Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown, hidden=private.hidden
+        )
         return self.root.under(rights)
+
+    def find_private_places(self, *, programs: bool = True) -> Private:
+        """Returns what agents may not see, as it is now; what the user's own files name is readable."""
+        named: list[str] = []
+        for layer in self.resources.loaded.layers:
+            if layer.source.startswith(str(self.workspace / ".planck" / "config.json")):
+                continue  # a project, trusted or not, opens nothing of the user's
+            sidecar = layer.values.get("sidecar") or ()
+            listed = [layer.values.get(key) for key in ("skills_dirs", "teams_dirs", "tools_dirs")]
+            for value in (layer.permissions.get("readable"), *listed, sidecar):
+                found = [value] if isinstance(value, str) else value
+                named += (found.values() if isinstance(found, dict) else found) or ()
+        readable = (name for name in named if os.path.isabs(name) or name.startswith("~"))
+        return private_places(
+            self.home, self.environ, self.config.sessions_dir, readable, self.root.paths, programs=programs
+        )
 
     @cached_property
     def resources(self) -> Resources:
@@ -114,15 +205,15 @@ class Project:
         given, real = str(folder), os.path.realpath(_make_absolute(folder))
         workspace, own = os.path.realpath(self.workspace), os.path.realpath(self.home)
         if not given or not os.path.isdir(real):
-            raise ConfigError(
-                ErrorKind.NOT_FOUND, f"{given!r} is not a folder. --add-dir takes an existing folder."
-            )
+            raise ConfigError(ErrorKind.NOT_FOUND, f"{given!r} is not a folder. Name an existing folder.")
         if real == workspace or is_inside(real, (workspace,)):
             return ""
         homes = map(os.path.realpath, list_user_homes(self.environ))
         held = [place for place in (workspace, *homes, own) if is_inside(place, (real,))]
         if held or is_inside(real, (own,)):
             why = f"it contains {held[0]!r}" if held else "it is inside Planck's home folder"
+            if real in held:
+                why = "it is Planck's home folder" if real == own else "it is a user's home folder"
             raise ConfigError(
                 ErrorKind.INVALID_ARGS, f"Cannot add {given!r}: {why}. Add a project folder instead."
             )
@@ -139,7 +230,10 @@ class Project:
 
     def doubt(self, file: Path | str) -> str:
         """Says why nothing that a file names may be started or spoken to; empty: it is the user's word."""
-        if any(is_inside(place, self.added) for place in (os.path.abspath(file), os.path.realpath(file))):
+        if any(
+            is_inside(place, (*self.added, *self._opened))
+            for place in (os.path.abspath(file), os.path.realpath(file))
+        ):
             return OPEN_TO_AGENTS
         return self.trust.doubt(file)
 

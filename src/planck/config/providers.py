@@ -17,7 +17,7 @@ from planck.config.models import (
 )
 from planck.config.project import Project
 from planck.config.resources import Resources
-from planck.config.schema import KEYLESS, QuotaEntry
+from planck.config.schema import KEYLESS, ProviderEntry, QuotaEntry
 from planck.http.address import canonical, read_network
 from planck.http.transport import HttpTransport, Transport
 from planck.llm.authorized import Authorized
@@ -56,13 +56,23 @@ class Providers:
         """The provider that answers for a model; no connection is opened yet."""
         if model.provider in self._doubles:
             return self._doubles[model.provider]
+        entry, address = self._find_entry(model)
+        access = KeyAccess(self.keyring, model.provider, entry, self.transport, address)
+        return Authorized(access, _Opener(model, self.transport))
+
+    def locate(self, model: ModelSpec) -> tuple[str, str]:
+        """Returns a model's provider type and the address that it is called at; empty: of a double."""
+        if model.provider in self._doubles:
+            return "", ""
+        entry, address = self._find_entry(model)
+        return entry.type, address
+
+    def _find_entry(self, model: ModelSpec) -> tuple[ProviderEntry, str]:
         config = self._resources.config
         entry = provider_entry(config, model.provider)
         # An address of the model's own counts for a bare local type only; an empty one is the vendor's.
         own = model.base_url if model.provider in KEYLESS and model.provider not in config.providers else ""
-        address = own or entry.base_url
-        access = KeyAccess(self.keyring, model.provider, entry, self.transport, address)
-        return Authorized(access, _Opener(model, self.transport))
+        return entry, own or entry.base_url
 
     def find_pace(self, model: ModelSpec) -> ModelPace:
         """How often its provider is asked, by everybody here."""

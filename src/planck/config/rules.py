@@ -1,6 +1,7 @@
 """Rules of permissions: what the user's files say, with private places, and what the flags of one run say."""
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from planck.config.load import ConfigError, Loaded, edit_user_file
-from planck.config.private import Private, find_homes, private_places
+from planck.config.private import Private, find_homes
 from planck.config.project import Project
 from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
@@ -34,19 +35,29 @@ class RuleBook:
         self._home = project.home
         self.place = str(project.home / "config.json")
         self._environ = project.environ
-        self._sessions_dir = project.config.sessions_dir
         self._known: dict[Mode | None, PolicyContext] = {}
-        self._private: Private | None = None
+        self._private: dict[bool, Private] = {}
 
     def policy_context(self, mode: Mode | None) -> PolicyContext:
         """What holds for a call; with a mode also whether a command can be confined to it, tried once."""
         if mode not in self._known:
-            if self._private is None:
-                self._private = private_places(self._home, self._environ, self._sessions_dir)
             problem = _missing_sandbox(mode) if mode else ""
-            private, homes = self._private, find_homes(self._home, self._environ)
-            self._known[mode] = PolicyContext(self._rules, private.masked, problem, private.shown, homes)
+            private, homes = self._find_private(mode), find_homes(self._home, self._environ)
+            self._known[mode] = PolicyContext(
+                self._rules, private.masked, problem, private.shown, private.hidden, homes
+            )
         return self._known[mode]
+
+    def look_again(self) -> None:
+        """Agents write in another folder now: what lies there opens no private place, and closes none."""
+        self._known.clear()
+        self._private.clear()
+
+    def _find_private(self, mode: Mode | None) -> Private:
+        confines = mode not in (None, Mode.FULL)  # other calls are those of file tools, or see everything
+        if confines not in self._private:
+            self._private[confines] = self._project.find_private_places(programs=confines)
+        return self._private[confines]
 
     def digest(self) -> str:
         """Names the rules in force, in their order and whatever file they stand in."""
@@ -59,6 +70,11 @@ class RuleBook:
             return rules_in_force(self._project.resources.loaded, self._project.workspace)
         except ConfigError:
             return self._rules
+
+    def bind(self, rule: Rule) -> Rule:
+        """Returns the rule as it is saved: for this project and no other."""
+        folder = os.path.realpath(self._project.workspace)
+        return msgspec.structs.replace(rule, project=folder, project_id=_identify(folder))
 
     def keep(self, rule: Rule) -> str:
         """Adds a rule to the user's own configuration; returns the place where it holds from now on."""
@@ -75,14 +91,24 @@ class RuleBook:
 
 def replaceable_rights(project: Project) -> Confinement:
     """Rights of a program that starts by itself and lies where an agent's command could replace it."""
-    private = private_places(project.home, project.environ, project.config.sessions_dir)
+    private = project.find_private_places()
     roots, homes = project.roots, find_homes(project.home, project.environ)
     writable = tuple(root for root in roots if not find_closed(root, homes))
-    return Confinement(Mode.WORKSPACE, roots, writable, masked=private.masked, shown=private.shown)
+    return Confinement(
+        Mode.WORKSPACE,
+        roots,
+        writable,
+        masked=private.masked,
+        shown=private.shown,
+        hidden=private.hidden,
+    )
 
 
 def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
-    """The highest list of the user's own places, and the project's beside it: that one replaces none."""
+    """The highest list of the user's own places, and the project's beside it: that one replaces none.
+
+    Rules for other projects are checked like all others, and left out.
+    """
     own: tuple[SourcedRule, ...] = ()
     project: tuple[SourcedRule, ...] = ()
     folder = str(workspace / ".planck" / "config.json")
@@ -96,7 +122,24 @@ def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
                 own = load(layer.permissions["rules"], layer.origin("permissions"))
     except RuleError as failure:
         raise ConfigError(failure.err.kind, failure.err.message) from None
-    return (*own, *project)
+    return tuple(one for one in (*own, *project) if not one.rule.project or _is_for(one.rule, workspace))
+
+
+def _is_for(rule: Rule, workspace: Path) -> bool:
+    """Whether a rule is for a workspace: by its canonical path, and by the folder that is there now."""
+    folder = os.path.realpath(workspace)
+    # The rule's own path is not followed: a link that took its place leads to another project.
+    if os.path.expanduser(rule.project).rstrip("/") != folder:
+        return False
+    return not rule.project_id or rule.project_id == _identify(folder)
+
+
+def _identify(folder: str) -> str:
+    """Names a folder apart from others that may take its place; empty: it can't be looked at."""
+    try:
+        return str(os.stat(folder).st_ino)
+    except OSError:
+        return ""
 
 
 def _missing_sandbox(mode: Mode) -> str:

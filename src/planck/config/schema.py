@@ -146,6 +146,13 @@ class Permissions(msgspec.Struct, frozen=True):
     rules: Annotated[
         list[dict[str, Any]], Meta(description="Rules that allow, deny or ask, by tool and argument")
     ] = []
+    readable: Annotated[
+        list[str],
+        Meta(
+            description="Files and folders in your home folder that commands in the sandbox can read; "
+            "user configuration only"
+        ),
+    ] = []
 
 
 class Config(msgspec.Struct, frozen=True):

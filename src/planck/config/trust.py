@@ -58,6 +58,8 @@ class TrustState(msgspec.Struct, frozen=True):
     content: Content
     changed: tuple[str, ...] = ()
     """Paths that are not as they were when the folder was trusted."""
+    declined: bool = False
+    """The user said no to exactly this content."""
 
     @property
     def notice(self) -> str:
@@ -104,14 +106,16 @@ class Trust:
     def examine(self) -> TrustState:
         """By the files as they are now: a change asks again, in the middle of a run too."""
         content = self._read()
-        accepted = self._this_run.hashes if self._this_run else _read_stored(self._home).get(self._key)
+        stored = {} if self._this_run else _read_stored(self._home)
+        accepted = self._this_run.hashes if self._this_run else stored.get(self._key)
+        declined = stored.get(_NO + self._key) == content.hashes and not content.unsound
         if accepted is None:
-            self._state = TrustState(False, content)
+            self._state = TrustState(False, content, declined=declined)
             return self._state
         differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
         changed = tuple(sorted(map(spell_out, differing)))
         sound = not content.unsound or self._this_run is not None
-        self._state = TrustState(not changed and sound, content, changed)
+        self._state = TrustState(not changed and sound, content, changed, declined)
         return self._state
 
     def files(self) -> Iterator[Path]:
@@ -213,7 +217,14 @@ class Trust:
                 ErrorKind.LIMIT_EXCEEDED,
                 f"This folder cannot be trusted permanently: {seen.unsound}. Pass --trust for each run.",
             )
-        _store(self._home, {**_read_stored(self._home), self._key: seen.hashes})
+        stored = _read_stored(self._home)
+        stored.pop(_NO + self._key, None)
+        _store(self._home, {**stored, self._key: seen.hashes})
+
+    def decline(self, seen: Content) -> None:
+        """Remembers a no to exactly what was seen, so that nobody is asked again until a file changes."""
+        if not seen.unsound:
+            _store(self._home, {**_read_stored(self._home), _NO + self._key: seen.hashes})
 
     def take_back(self) -> bool:
         """False where there was none."""
@@ -401,6 +412,8 @@ def _decode(content: bytes) -> dict[str, Any]:
 
 
 _FILE = "trust.json"
+_NO = "no:"
+"""Before the folder in the key of a no: an earlier version finds no folder of that name."""
 
 
 def trust_file(home: Path) -> Path:

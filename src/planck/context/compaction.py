@@ -167,7 +167,9 @@ class WindowCompactor:
 
     def _measure_fixed(self, request: Request) -> int:
         """Tokens of system prompt and tools."""
-        return (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
+        system = request.system
+        told = len(system) if system.isascii() else len(system.encode())
+        return (told + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
 
     async def _compact(self, request: Request, window: int, fixed: int, scribe: Scribe) -> Compacted | TooBig:
         scribe.publish(Compacting(tokens=request.history.tokens(fixed), window=window))

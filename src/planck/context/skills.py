@@ -20,7 +20,8 @@ MAX_DESCRIPTION = 1024
 _MAX_RESOURCES = 100
 _SHARE = 50
 _TOKEN_BYTES = 4
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_NAME = r"[^\W_][\w.-]{0,63}"
+"""Letters of any alphabet, as the standard has it; nothing invisible is one."""
 
 
 class SkillError(PlanckError):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from planck.config.teams import list_teams as list_teams
     from planck.config.teams import read_team as read_team
     from planck.config.teams import read_team_text as read_team_text
+    from planck.config.trust import Trust as Trust
+    from planck.config.trust import TrustState as TrustState
     from planck.context.commands import CustomCommand as CustomCommand
     from planck.context.skills import read_skill as read_skill
     from planck.headless.attachments import attach as attach
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from planck.headless.event import encode_frame as encode_frame
     from planck.headless.feed import Behind as Behind
     from planck.headless.feed import FeedFrame as FeedFrame
+    from planck.headless.hooks.reading import read_hooks as read_hooks
     from planck.headless.inbox import Inbox as Inbox
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     from planck.session.evidence import Evidence as Evidence
     from planck.session.result import Exit as Exit
     from planck.session.result import RunResult as RunResult
+    from planck.session.result import fail_result as fail_result
     from planck.session.result import make_failure as make_failure
     from planck.session.undo import FileDiff as FileDiff
     from planck.session.undo import Selection as Selection
@@ -101,12 +105,14 @@ if TYPE_CHECKING:
     from planck.store.roster import SessionRow as SessionRow
     from planck.store.roster import TokenRow as TokenRow
     from planck.store.store import SessionError as SessionError
+    from planck.toolkit.clock import BootClock as BootClock
     from planck.toolkit.clock import SystemClock as SystemClock
     from planck.toolkit.images import image_from_base64 as image_from_base64
     from planck.tools.builtin.search_worker import walk as walk
     from planck.tools.results import is_spilled as is_spilled
     from planck.workspace.paths.output_file import OutputFile as OutputFile
     from planck.workspace.process.duplex import Duplex as Duplex
+    from planck.workspace.process.jobs import ShellCommand as ShellCommand
     from planck.workspace.process.process import kill_children as kill_children
 else:  # the same lines at run time: each name is listed once, and a checker knows that there are no others
     _SOURCE = __spec__.loader.get_data(__file__).decode().splitlines()  # also from a zip file

@@ -42,6 +42,8 @@ class Attached(msgspec.Struct, frozen=True):
     images: tuple[Image, ...] = ()
     notes: tuple[str, ...] = ()
     """What was attached, and what was taken for a name of a file and is none, in words."""
+    typed: str = ""
+    """What was written, where the text has more than that."""
 
 
 def attach(
@@ -99,7 +101,7 @@ def attach(
                 f"One message can attach at most {_MAX_FILES} files and {_MAX_TEXT // 1024} KiB of text. "
                 "Name fewer files; an agent can read the others itself.",
             )
-    return Attached("\n\n".join([text, *texts]), tuple(seen), tuple(notes))
+    return Attached("\n\n".join([text, *texts]), tuple(seen), tuple(notes), text if texts else "")
 
 
 def _open(name: str, path: Path, roots: Sequence[str]) -> int:

@@ -10,48 +10,41 @@ from planck.records.events import Event, frame
 from planck.toolkit.clock import SystemClock
 
 
-class SessionEvent:
+class SessionEvent(msgspec.Struct, eq=False, gc=False):
     """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
 
-    __slots__ = ("_event", "session_id")
-
-    def __init__(self, event: Event, session_id: str) -> None:
-        self._event = event
-        self.session_id = session_id
+    recorded: Event
+    """The event itself, for what folds events: `records.board`."""
+    session_id: str
 
     @property
     def seq(self) -> int | None:
-        return self._event.seq
+        return self.recorded.seq
 
     @property
     def ts(self) -> str:
-        return self._event.ts
+        return self.recorded.ts
 
     @property
     def agent_id(self) -> str | None:
-        return self._event.agent_id
+        return self.recorded.agent_id
 
     @property
     def turn(self) -> int:
-        return self._event.turn
+        return self.recorded.turn
 
     @property
     def type(self) -> str:
-        return self._event.type
-
-    @property
-    def recorded(self) -> Event:
-        """The event itself, for what folds events: `records.board`."""
-        return self._event
+        return self.recorded.type
 
     @property
     def data(self) -> dict[str, Any]:
-        data: dict[str, Any] = codec.decode(bytes(self._event.data))
+        data: dict[str, Any] = codec.decode(bytes(self.recorded.data))
         return data
 
     def frame(self) -> bytes:
         """The event's JSON, one line, without a newline."""
-        return frame(self._event, self.session_id)
+        return frame(self.recorded, self.session_id)
 
     def __getitem__(self, key: str) -> Any:
         if key not in ("seq", "ts", "session_id", "agent_id", "turn", "type", "data"):

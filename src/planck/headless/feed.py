@@ -10,6 +10,7 @@ from planck.headless.pacing import Pacing
 from planck.records import codec
 from planck.records.events import Event, frame
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.session.bus import Spoken
 from planck.session.logs import SessionLog
 
 _MAX_FRAMES = 1_000
@@ -69,7 +70,7 @@ class Feed:
         No await stands between its last look at the log and this: no event is missing, none comes twice.
         """
         if not self._clients and not self.ended:
-            self._log.journal.attach(self)
+            self._log.journal.listen(self)
         if self._pacing:
             self._pacing.flush()  # what the others get now, the newcomer has in `live`
         self._clients.append(client)
@@ -88,6 +89,13 @@ class Feed:
             self._pacing.push(event)
         else:
             self.send(event)
+
+    def hear(self, spoken: Spoken) -> None:
+        if self._pacing:
+            self._pacing.hear(spoken)
+        else:
+            for event in spoken.events:
+                self.send(event)
 
     def send(self, event: Event) -> None:
         made = self._encode(event)

@@ -1,12 +1,13 @@
 """A session that runs in this process: prompts go in, events and results come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from planck.closing import close_all
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.session_tools import check_tool
@@ -33,7 +34,7 @@ from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
 from planck.session.logs import SessionLog
-from planck.session.result import RunResult, describe_budget, mark_stopped, summarise_run
+from planck.session.result import RunResult, RunTally, describe_budget, mark_stopped
 from planck.session.session import rewind
 from planck.team.mail import Accepted
 from planck.team.member import Member
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection, UndoPlan
     from planck.workspace.paths.paths import Root
+    from planck.workspace.process.jobs import ShellCommand
 
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
@@ -202,6 +204,26 @@ class OpenSession:
             await log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
             await self._tell_mode("The user changed the mode. ")
 
+    async def add_folder(self, folder: str) -> str:
+        """Let every agent work in one more folder until the session is closed; only a user may.
+
+        Returns where it really is; empty: agents work there already. Raises for a private or too wide one.
+        """
+        self._check_open()
+        found = await asyncio.to_thread(self._wired.find_folder, folder)
+        if found is None:
+            return ""
+        self._wired.add_folder(found)
+        await self.announce(
+            f"The user added the folder `{found.path}`. You may also work there, by absolute paths."
+        )
+        return str(found.path)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where agents may work: the workspace first, then what was added."""
+        return self._wired.root.paths
+
     async def accept_plan(self) -> Accepted:
         """Let the orchestrator carry out the plan that it made in mode `plan`.
 
@@ -239,7 +261,8 @@ class OpenSession:
         """Names the files that a killed undo did not restore, and tells agents of those that it did."""
         from planck.session import undo
 
-        left = undo.clean_up(self._log.store, self._find_undo_root(confined=False), self._wired.redactor())
+        root = self._find_undo_root(confined=False)
+        left = undo.clean_up(self._log.store, root, self._wired.redactor(), resumed=True)
         if left.pending:
             names = ", ".join(map(repr, left.pending))
             message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."
@@ -319,7 +342,8 @@ class OpenSession:
         # Taken without an await, so that of two prompts at once only one carries it.
         greeting, self._greeting = self._greeting, ""
         text = "\n\n".join([message.text, *(f"Hook: {said}" for said in (greeting, context) if said)])
-        message = UserMessage((Text(text), *(part for part in message.parts if isinstance(part, Image))))
+        images = (part for part in message.parts if isinstance(part, Image))
+        message = UserMessage((Text(text), *images), typed=message.typed)
         taken: Accepted | Err | None = None
         try:
             team = self._team
@@ -410,11 +434,16 @@ class OpenSession:
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
+        tally = RunTally(self._team.orchestrator.id)
+        for event in self._log.store.read(after):
+            tally.add(event)
+        return self._summarise(tally, duration_ms)
+
+    def _summarise(self, tally: RunTally, duration_ms: int | None) -> RunResult:
         team = self._team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
-        return summarise_run(
-            self._log.store.read(after),
+        return tally.summarise(
             names={spec.id: spec.name for spec in self.members},
             budget=describe_budget(team.accounts),
             session_id=self.id,
@@ -442,8 +471,12 @@ class OpenSession:
         return make_opening_board(self._opened, self._wired.team, self._wired.mode)
 
     async def go_on(self, *, timeout: float | None = None) -> RunResult:
-        """Send the orchestrator back to what was interrupted, and wait as `run` does."""
-        return await self.run(_GO_ON, timeout=timeout, origin=Origin.PLANCK)
+        """Send the orchestrator back to what was interrupted, and wait as `run` does.
+
+        One that asks the user again, about a call of that turn, goes on by itself.
+        """
+        said = None if self._team.orchestrator.actor.unfinished else _GO_ON
+        return await self._run(said, timeout, Origin.PLANCK)
 
     async def run(
         self, prompt: str | UserMessage, *, timeout: float | None = None, origin: Origin = Origin.USER
@@ -452,20 +485,37 @@ class OpenSession:
 
         Where another process has taken the session over, this one is closed and `writer_conflict` raised.
         """
-        began, after = self._clock.monotonic(), self.head
+        return await self._run(prompt, timeout, origin)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether a turn goes on that waited for the user when another process was lost."""
+        return any(member.actor.unfinished for member in self._team.members)
+
+    async def announce(self, text: str) -> None:
+        """Tells every agent of a change around it, without waking one."""
+        await self._team.mail.announce(text, self._team.members)
+
+    async def _run(
+        self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
+    ) -> RunResult:
+        """Without a prompt it waits for what goes on already."""
+        began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._team.resume()
-        try:
-            async with asyncio.timeout(timeout):
-                await self.prompt(prompt, origin=origin)
-                await self.settled()
-        except TimeoutError:
-            await self.stop(TurnStatus.TIMED_OUT)
-        except PlanckError as failure:
-            if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
-                await self.aclose()
-            raise
-        result = self.result(after, round((self._clock.monotonic() - began) * 1000))
+        with self._log.journal.counting(tally.add):  # not read back: a run may be long
+            try:
+                async with asyncio.timeout(timeout):
+                    if prompt is not None:
+                        await self.prompt(prompt, origin=origin)
+                    await self.settled()
+            except TimeoutError:
+                await self.stop(TurnStatus.TIMED_OUT)
+            except PlanckError as failure:
+                if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
+                    await self.aclose()
+                raise
+        result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
         return mark_stopped(result, self._stopped) if self._stopped else result
 
     async def compact(self, *, focus: str = "") -> Compacted | None:
@@ -528,9 +578,20 @@ class OpenSession:
 
     async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
-        async with aclosing(self._log.journal.events(after)) as stream:
-            async for event in stream:
-                yield SessionEvent(event, self.id)
+        id = self.id
+        async with aclosing(self._log.journal.follow(after)) as batches:
+            async for events in batches:
+                for event in events:
+                    yield SessionEvent(event, id)
+
+    async def follow(
+        self, after: int = 0, *, words: bool = True
+    ) -> AsyncGenerator[Sequence[SessionEvent], None]:
+        """Yields the events in batches; without `words`, no deltas of text or output."""
+        id = self.id
+        async with aclosing(self._log.journal.follow(after, words=words)) as batches:
+            async for events in batches:
+                yield [SessionEvent(event, id) for event in events]
 
     def recorded(self, after: int = 0) -> Iterator[Event]:
         """What is in the log after a number, now."""
@@ -543,6 +604,10 @@ class OpenSession:
     def live(self) -> dict[str, LiveText]:
         """By agent: what it has said, thought and put out since the log knows it; ends of 64 KiB each."""
         return self._log.journal.live.snapshot()
+
+    def commands(self) -> "tuple[ShellCommand, ...]":
+        """The shell commands of its agents that run now, and those that ended in the background."""
+        return self._wired.commands
 
     def feed(self, after: int = 0, *, joined: bool = False) -> "FeedClient":
         """A client: the log after a number, one `live`, then what happens, each frame encoded once for all.
@@ -574,12 +639,7 @@ class OpenSession:
         return await rewind(self._log, self._team, to)
 
     async def aclose(self) -> None:
+        """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
-            try:
-                await self._wired.team.aclose()
-            finally:
-                try:
-                    await self._opened.aclose()
-                finally:
-                    await self._wired.aclose()
+            await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)

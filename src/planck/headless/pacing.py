@@ -3,16 +3,11 @@
 import asyncio
 from typing import Protocol
 
-import msgspec
-from msgspec.structs import replace
-
-from planck.records import codec
-from planck.records.events import Event, TextDelta, ThinkingDelta, ToolProgress, UsageDelta, view
+from planck.records.events import Event, ToolProgress, UsageDelta
+from planck.session.bus import Spoken
 
 PACE = 1 / 30
 """Seconds between two frames of deltas of one agent."""
-
-_TEXTS = TextDelta, ThinkingDelta, ToolProgress
 
 
 class Receiver(Protocol):
@@ -26,13 +21,14 @@ class Pacing:
         self._receiver = receiver
         self._agents: dict[str | None, _Agent] = {}
 
+    def hear(self, spoken: Spoken) -> None:
+        delta = spoken.delta
+        call = delta.id if isinstance(delta, ToolProgress) else ""
+        self._find(spoken.agent_id).add((delta.type, call), spoken)
+
     def push(self, event: Event) -> None:
-        delta = view(event) if event.seq is None else None
-        if isinstance(delta, (*_TEXTS, UsageDelta)):
-            agent = self._agents.get(event.agent_id)
-            if agent is None:
-                agent = self._agents[event.agent_id] = _Agent(self._receiver)
-            agent.add(event, delta)
+        if event.type == UsageDelta.type:
+            self._find(event.agent_id).add((event.type, ""), event)
             return
         if agent := self._agents.get(event.agent_id):
             agent.flush()
@@ -42,6 +38,12 @@ class Pacing:
         """Everything that waits goes now."""
         for agent in tuple(self._agents.values()):  # the last client may be cut off by it
             agent.flush()
+
+    def _find(self, agent_id: str | None) -> "_Agent":
+        agent = self._agents.get(agent_id)
+        if agent is None:
+            agent = self._agents[agent_id] = _Agent(self._receiver)
+        return agent
 
     def stop(self) -> None:
         """Nobody is left to send to."""
@@ -58,17 +60,16 @@ class _Agent:
         self._timer: asyncio.TimerHandle | None = None
         self._next = 0.0
 
-    def add(self, event: Event, delta: TextDelta | ThinkingDelta | ToolProgress | UsageDelta) -> None:
+    def add(self, key: tuple[str, str], came: Spoken | Event) -> None:
         loop = asyncio.get_running_loop()
         if not self._waiting and loop.time() >= self._next:
             self._next = loop.time() + PACE
-            self._receiver.send(event)
+            self._receiver.send(came.event if isinstance(came, Spoken) else came)
             return
-        key = (event.type, delta.id if isinstance(delta, ToolProgress) else "")
         stream = self._waiting.get(key)
         if stream is None:
             stream = self._waiting[key] = _Stream()
-        stream.add(event, delta)
+        stream.add(came)
         if self._timer is None:
             self._timer = loop.call_at(self._next, self._tick)
 
@@ -100,19 +101,17 @@ class _Stream:
     """The deltas of one text, or the newest of the counts."""
 
     def __init__(self) -> None:
-        self._event: Event | None = None
-        self._delta: TextDelta | ThinkingDelta | ToolProgress | UsageDelta | None = None
+        self._newest: Spoken | Event | None = None
         self._texts: list[str] = []
 
-    def add(self, event: Event, delta: TextDelta | ThinkingDelta | ToolProgress | UsageDelta) -> None:
-        self._event, self._delta = event, delta
-        if isinstance(delta, _TEXTS):
-            self._texts.append(delta.text)
+    def add(self, came: Spoken | Event) -> None:
+        self._newest = came
+        if isinstance(came, Spoken):
+            self._texts.append(came.delta.text)
 
     def join(self) -> Event:
-        assert self._event is not None
-        assert self._delta is not None
-        if len(self._texts) < 2 or not isinstance(self._delta, _TEXTS):
-            return self._event
-        whole = replace(self._delta, text="".join(self._texts))
-        return replace(self._event, data=msgspec.Raw(codec.encode(whole)))
+        newest = self._newest
+        assert newest is not None
+        if isinstance(newest, Event):
+            return newest
+        return newest.event if len(self._texts) < 2 else newest.say("".join(self._texts))

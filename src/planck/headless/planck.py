@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 import planck
+from planck.closing import close_all
 from planck.config import models, teams
-from planck.config.environment import find_collector
+from planck.config.environment import has_collector
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
@@ -25,7 +26,7 @@ from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
-from planck.records.outcome import ErrorKind, PlanckError, add_extra
+from planck.records.outcome import ErrorKind, PlanckError, say_extra
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
@@ -58,7 +59,7 @@ def find_missing_spans() -> str:
     if find_spec("opentelemetry") and find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter"):
         return ""
     return (
-        f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but sending spans needs the extra `otel`; {add_extra('otel')}."
+        f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but sending spans needs the extra `otel`; {say_extra('otel')}."
     )
 
 
@@ -159,7 +160,7 @@ class Planck:
             *self._look_at_hooks(),
             *(
                 (missing,)
-                if find_collector(self.project.environ) and (missing := find_missing_spans())
+                if has_collector(self.project.environ) and (missing := find_missing_spans())
                 else ()
             ),
         )
@@ -168,9 +169,9 @@ class Planck:
         """Returns what is wrong with them."""
         if not self.config.hooks:
             return []
-        from planck.headless.hooks.reading import parse  # few users have any
+        from planck.headless.hooks.reading import read_hooks  # few users have any
 
-        return parse(self.config.hooks)[1]
+        return read_hooks(self.config.hooks)[1]
 
     @property
     def archive(self) -> "Archive":
@@ -186,13 +187,9 @@ class Planck:
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closed = True
-        async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
-            if self._tracing is not None:
-                closing.push_async_callback(self._tracing.aclose)
-            closing.push_async_callback(self._runtime.aclose)
-            closing.push_async_callback(self.library.aclose)
-            for session in self._open:
-                closing.push_async_callback(session.aclose)
+        sessions = [session.aclose for session in reversed(self._open)]
+        tracing = [self._tracing.aclose] if self._tracing is not None else ()
+        await close_all(*sessions, self.library.aclose, self._runtime.aclose, *tracing)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -287,8 +284,9 @@ class Planck:
         place = await plan.look_around()
         logs, durability, name = self._logs, self.config.durability, options.name
         made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
-        async with made as log:
+        async with made as log, AsyncExitStack() as opening:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
+            opening.push_async_callback(wired.let_go)
             started = SessionStarted(
                 id=log.id,
                 name=log.name,
@@ -299,6 +297,7 @@ class Planck:
                 request=request,
             )
             await wired.team.begin(specs, started)
+            opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return self._track(OpenSession(log, wired, self._providers, self._clock))
 
@@ -323,7 +322,8 @@ class Planck:
         self.project.check_place()
         self.project.check_store()
         log = await self._logs.open(id_or_name, self.config.durability)
-        async with log.close_on_failure():
+        async with AsyncExitStack() as opening:
+            opening.push_async_callback(log.aclose)
             if log.imported:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
@@ -340,18 +340,22 @@ class Planck:
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
+            opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             before = await resume_session(log, resumed, wired.team)
-        self._observe(log, wired)
-        added = before.options.added if before.options else ()
-        left_out = tuple(folder for folder in added if folder not in self.project.added)
-        opened = self._track(OpenSession(log, wired, self._providers, self._clock, left_out))
-        if before.undone:
-            await opened.report_interrupted_undo()
-        await opened.tell_what_changed(before.options)
-        if options.model:
-            await opened.change_model(options.model)
-        return opened
+            added = before.options.added if before.options else ()
+            left_out = tuple(folder for folder in added if folder not in self.project.added)
+            opened = OpenSession(log, wired, self._providers, self._clock, left_out)
+            opening.pop_all()
+            opening.push_async_callback(opened.aclose)  # its agents run, and may have been told something
+            self._observe(log, wired)
+            if before.undone:
+                await opened.report_interrupted_undo()
+            await opened.tell_what_changed(before.options)
+            if options.model:
+                await opened.change_model(options.model)
+            opening.pop_all()
+        return self._track(opened)
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
@@ -478,12 +482,14 @@ class Planck:
             from planck.headless.hooks.observer import HookEvents  # few users have any
 
             wired.observe(log.journal, HookEvents(wired.hooks, members))
-        if find_collector(self.project.environ) and not find_missing_spans():
+        if has_collector(self.project.environ) and not find_missing_spans():
             from planck.headless.services.spans import SessionSpans, Tracing
 
             if self._tracing is None:
                 self._tracing = Tracing(self.project.environ)
-            wired.observe(log.journal, SessionSpans(self._tracing, log.id, log.name, members))
+            wired.trace(
+                log.journal, SessionSpans(self._tracing, log.id, log.name, members, self._providers.locate)
+            )
 
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]

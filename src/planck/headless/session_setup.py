@@ -11,6 +11,7 @@ import msgspec
 from planck.agent.agent import Bounds
 from planck.budget.accounts import Accounts, Purse
 from planck.budget.budget import UNLIMITED
+from planck.closing import close_all
 from planck.config import models
 from planck.config.load import ConfigError
 from planck.config.project import Project
@@ -24,7 +25,7 @@ from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
 from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.gate import Gate
-from planck.records.amounts import Allowance
+from planck.records.amounts import MAX_COUNT, MAX_USD, Allowance
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
@@ -32,6 +33,7 @@ from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, Ses
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
+from planck.workspace.paths.paths import Root
 from planck.workspace.process.containment import bash
 from planck.workspace.sandbox import sandbox
 
@@ -47,8 +49,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
 
     async def aclose(self) -> None:
-        await self.peers.aclose()
-        await self.providers.aclose()
+        await close_all(self.peers.aclose, self.providers.aclose)
 
 
 class SessionSetup:
@@ -65,8 +66,8 @@ class SessionSetup:
         stored: bool = True,
     ) -> None:
         """`tools` are those of the embedding program."""
-        project, config = runtime.project, runtime.project.config
-        self.runtime = runtime
+        project, config = runtime.project.fork(), runtime.project.config
+        self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
         self.options = options
         self.spills = spills
@@ -111,6 +112,14 @@ class SessionSetup:
     def change_mode(self, mode: Mode | str) -> None:
         mode = _protect_own(_read_mode(mode), self.ceiling.roots)
         self.ceiling = msgspec.structs.replace(self.ceiling, mode=mode)
+
+    def add_folder(self, folder: Root) -> None:
+        """Lets the agents of this session work in a folder beside the workspace, from the next call on."""
+        project = self.runtime.project
+        _protect_own(self.ceiling.mode, (str(folder.path),))
+        project.add(folder)
+        self._rules.look_again()
+        self.ceiling = msgspec.structs.replace(self.ceiling, roots=project.roots)
 
     def _describe_limits(self) -> dict[str, int]:
         """How often a provider is asked is the machine's, not the session's."""
@@ -203,8 +212,8 @@ def read_allowance(options: RunOptions) -> Allowance | None:
 
 
 _BUDGET_OPTIONS = {
-    "usd": "--max-budget-usd (max_budget_usd) must be a number above 0 and at most 1,000,000",
-    "tokens": "--max-tokens (max_tokens) must be a whole number from 1 to 1,000,000,000,000",
+    "usd": f"--max-budget-usd (max_budget_usd) must be a number above 0 and at most {MAX_USD:,}",
+    "tokens": f"--max-tokens (max_tokens) must be a whole number from 1 to {MAX_COUNT:,}",
 }
 """By unit, the option and the range that an `Allowance` accepts."""
 

@@ -14,7 +14,7 @@ from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
-from planck.workspace.process.jobs import Jobs
+from planck.workspace.process.jobs import Jobs, ShellCommand
 
 
 def make_built_in_tools(
@@ -98,6 +98,10 @@ class SessionTools:
     def end(self, agent_id: str) -> None:
         """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""
         self._views.end(agent_id)
+
+    @property
+    def commands(self) -> tuple[ShellCommand, ...]:
+        return self._jobs.commands
 
     async def aclose(self) -> None:
         await self._jobs.aclose()

@@ -9,6 +9,7 @@ import msgspec
 
 from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
+from planck.closing import close_all
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_mode, escalates
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
@@ -19,7 +20,7 @@ from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
-from planck.session.bus import Reader
+from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
 from planck.team import by_id
 from planck.team.briefing import Briefing
@@ -37,12 +38,17 @@ from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
     from planck.headless.members.external_member import ExternalMembers
+    from planck.workspace.process.jobs import ShellCommand
 
 
 class Observer(Reader, Protocol):
     """Hears of a session, and has something to finish when that is closed."""
 
     async def aclose(self) -> None: ...
+
+
+class SpeechObserver(Observer, Listener, Protocol):
+    """Also hears the words of an answer while they come."""
 
 
 class SessionWiring:
@@ -62,7 +68,7 @@ class SessionWiring:
         Without a roster the session is resumed: its orchestrator is changed as the options of the run say.
         `lead_model` replaces the orchestrator's model, whose provider may be gone.
         """
-        runtime, options = plan.runtime, plan.options
+        runtime, options = plan.runtime, plan.options  # with a project of the session's own
         self._plan = plan
         self._place = place
         self._roster = tuple(roster)
@@ -115,6 +121,11 @@ class SessionWiring:
         journal.attach(observer)
         self._observers.append(observer)
 
+    def trace(self, journal: SessionJournal, spans: SpeechObserver) -> None:
+        """The same for one that also hears the words, which costs something for each delta."""
+        journal.listen(spans)
+        self._observers.append(spans)
+
     @property
     def mode(self) -> Mode:
         return self._plan.ceiling.mode
@@ -143,8 +154,25 @@ class SessionWiring:
         self._plan.change_mode(mode)
         self._place = msgspec.structs.replace(self._place, mode=self.mode)
         self.hooks.mode = self.mode
+        self._renew_authority()
+
+    def _renew_authority(self) -> None:
         for spec, gate in self._gates.values():
             gate.authority = effective_authority(spec, self._plan.ceiling)
+
+    def find_outside(self, path: str) -> Root | None:
+        """Returns the folder of a path outside all of these, where the user may be asked about it."""
+        return self._runtime.project.find_outside(path)
+
+    def find_folder(self, folder: str) -> Root | None:
+        """Returns a folder that the user names, for `add_folder`; None: agents work there already."""
+        return self._runtime.project.find_folder(folder)
+
+    def add_folder(self, folder: Root) -> None:
+        """Every gate and every tool has it from the next call on; agents that start later are told of it."""
+        self._plan.add_folder(folder)
+        self._place = msgspec.structs.replace(self._place, added=self._runtime.project.added)
+        self._renew_authority()
 
     @property
     def root(self) -> Root:
@@ -162,16 +190,23 @@ class SessionWiring:
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()
 
+    @property
+    def commands(self) -> "tuple[ShellCommand, ...]":
+        return self._plan.tools.commands
+
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
-        for observer in self._observers:
-            await observer.aclose()
-        await self.hooks.session_end("other")
-        self._runtime.peers.leave(self._journal)
-        by_id.forget(self.team)
-        if self._foreign is not None:
-            await self._foreign.aclose()
-        await self._plan.tools.aclose()
+        observers = [observer.aclose for observer in self._observers]
+        await close_all(*observers, partial(self.hooks.session_end, "other"), self.let_go)
+
+    async def let_go(self) -> None:
+        """As `aclose`, of a session that could not be opened: no hook and no observer hears of that."""
+        await close_all(
+            partial(self._runtime.peers.leave, self._journal),
+            partial(by_id.forget, self.team),
+            *([self._foreign.aclose] if self._foreign else ()),
+            self._plan.tools.aclose,
+        )
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         """One agent with its tools, its gate and its seat; it writes through one scribe."""
@@ -197,6 +232,7 @@ class SessionWiring:
             delegator=self._names.get(spec.delegator_id, ""),
             rehearse=lambda *call: executor.rehearse(*call),  # which asks this gate, and so is made after it
             object_to=partial(self.hooks.object, spec.name),
+            folders=self,
         )
         self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name)

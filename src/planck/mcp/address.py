@@ -12,6 +12,7 @@ from mcp_types import CONNECTION_CLOSED
 
 from planck.http.address import Network, Origin, locate
 from planck.http.errors import ProviderError
+from planck.mcp.challenge import read_wanted_scope
 from planck.mcp.meta import HTTP_FAILED
 from planck.mcp.transport import FinalError, Link
 from planck.records.outcome import ErrorKind
@@ -65,6 +66,12 @@ class _HttpLink(Link):
         """It does not know who we are: to ask again would change nothing."""
         sign_in = f"run `planck mcp login {self._name}`, or check `headers` in its mcpServers entry"
         self.refused = f"HTTP {status}; {sign_in}"
+
+    def tell_scope(self, wanted: str) -> str:
+        """Returns what to do about a token that may do too little, as the end of a sentence."""
+        shown = fit_line(wanted, 200)
+        more = f"to allow the scope {shown!r}" if shown else "to allow more"
+        return f"; run `planck mcp login {self._name}` {more}"
 
     def close(self, reason: str) -> None:
         """The server no longer knows the session that it gave us."""
@@ -138,8 +145,11 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         own = request.url.copy_with(query=None) == self._link.address
         if response.status_code in (401, 403) and own:
             self._link.refuse(response.status_code)
+        if own and request.method == "POST" and (wanted := read_wanted_scope(response)) is not None:
+            return await _explain(response, self._link.tell_scope(wanted))
         if response.status_code in _EXPLAINED and request.method == "POST" and "json" not in kind and own:
-            return await _explain(response)
+            refused = response.status_code in (401, 403, 407)
+            return await _explain(response, "; check `headers` in its mcpServers entry" if refused else "")
         return response
 
 
@@ -147,11 +157,10 @@ _EXPLAINED = {401, 403, 407, 429, *range(500, 600)}
 """Which the SDK tells as "an error response" and no more. Others, 400 and 404 first, mean something to it."""
 
 
-async def _explain(response: httpx2.Response) -> httpx2.Response:
+async def _explain(response: httpx2.Response, way_out: str) -> httpx2.Response:
     """The same answer in the words of the protocol: a user learns that it is the token, not the network."""
     words = fit_line((await response.aread()).decode(errors="replace"), 200)
     await response.aclose()
-    way_out = "; check `headers` in its mcpServers entry" if response.status_code in (401, 403, 407) else ""
     status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
     message = f"{status}{f': {words}' if words else ''}{way_out}"
     failed = {"code": CONNECTION_CLOSED, "message": message, "data": HTTP_FAILED}

@@ -9,14 +9,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from mcp import Client
+from mcp import Client, InputRequiredRoundsExceededError
+from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import ListenNotSupportedError
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
-    CallToolRequest,
-    CallToolRequestParams,
-    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
     Implementation,
     PaginatedRequestParams,
 )
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 log = logging.getLogger(__name__)
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # else its warnings land on the user's terminal
 
 _MAX_PAGES = 64
 _LIST_GAP = 0.2
@@ -110,7 +109,8 @@ class Connection:
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=__version__)
-        async with Client(self._guard.watch(link.transport), client_info=me, cache=None) as client:
+        transport = self._guard.watch(link.transport)
+        async with Client(transport, client_info=me, cache=None, elicitation_callback=_decline) as client:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
@@ -162,11 +162,12 @@ class Connection:
     async def _ask(self, client: Client, call: Call) -> Outcome:
         if call.name in READINGS:
             return await read_from(client, call.name, call.arguments)
-        params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=call.meta)
-        # Not `client.call_tool`: it checks a foreign output schema, with the peer's own patterns.
-        result = await client.session.send_request(
-            CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
-        )
+        try:
+            result = await client.call_tool(
+                call.name, call.arguments, progress_callback=call.hear, meta=call.meta
+            )
+        except InputRequiredRoundsExceededError as asked:
+            return self._failed(f"it asked for input {asked.max_rounds} times; call it with other arguments")
         return decode_outcome(result, ours=self._launch.ours)
 
     async def _gone(self, problem: MCPError) -> None:
@@ -177,14 +178,17 @@ class Connection:
 
     async def _list(self, client: Client) -> Listing:
         raw: list[Any] = []
+        refused: set[str] = set()
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            raw += self._guard.take_page(page.meta)
+            sent, shown = self._guard.take_page(page.meta)
+            raw += sent
+            refused |= shown - {tool.name for tool in page.tools}
             cursor = page.next_cursor
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
-        listing = read_listing(raw, self._launch.prefix)
+        listing = read_listing(raw, self._launch.prefix, refused)
         if self._launch.ours or not await self._has_resources(client):
             return listing
         return add_resource_tools(listing, self._launch.prefix)
@@ -252,6 +256,11 @@ class Connection:
 
     def _failed(self, reason: str) -> Err:
         return Err(ErrorKind.PEER_FAILED, f"{self._launch.label} failed: {reason}")
+
+
+async def _decline(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    """Answers at once: nobody is there to be asked, and no text of a peer is a permission."""
+    return ElicitResult(action="decline")
 
 
 def _describe(problem: BaseException) -> str:

@@ -7,6 +7,7 @@ and one tool without a schema made a whole list an exception. It starts a task f
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
@@ -20,7 +21,9 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from planck.mcp.listing import MAX_SCHEMA, MAX_TOOLS
 from planck.mcp.meta import HTTP_FAILED
+from planck.records import codec
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
@@ -31,6 +34,8 @@ _KEPT_PAGES = 4
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
 PAGE = "planck/page"
+_IN_ROUNDS = frozenset({"tools/call", "resources/read", "prompts/get"})
+"""What a server may answer with a question, and the answer to that with the result."""
 SAID_CLOSED = -32768
 """For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
@@ -41,12 +46,12 @@ class PeerLimits:
         self._tools_changed = tools_changed
         self._asked: dict[Any, str] = {}
         self._open: set[Any] = set()
-        self._pages: dict[int, list[Any]] = {}
+        self._pages: dict[int, tuple[list[Any], set[str]]] = {}
         self._count = 0
 
-    def take_page(self, meta: Any) -> list[Any]:
-        """Returns the tools of a `tools/list` as they came, once; the SDK was shown none of them."""
-        return self._pages.pop((meta or {}).get(PAGE, 0), [])
+    def take_page(self, meta: Any) -> tuple[list[Any], set[str]]:
+        """Returns the tools of a `tools/list` as they came, once, and the names that the SDK was shown."""
+        return self._pages.pop((meta or {}).get(PAGE, 0), ([], set()))
 
     @asynccontextmanager
     async def watch(
@@ -85,17 +90,45 @@ class PeerLimits:
         return True
 
     def _bound_result(self, method: str, result: dict[str, Any]) -> None:
+        if method in _IN_ROUNDS:  # a result that does not say what it is is the whole one
+            result.setdefault("resultType", "complete")
         if method == "tools/list" and isinstance(result.get("tools"), list):
             self._count += 1
-            self._pages[self._count] = result["tools"]
+            outline = _outline(result["tools"])
+            self._pages[self._count] = result["tools"], {tool["name"] for tool in outline}
             self._pages.pop(self._count - _KEPT_PAGES, None)  # a probe takes none of what it is told
-            result["tools"] = []
+            result["tools"] = outline
             result["_meta"] = {PAGE: self._count}
+        elif isinstance(asked := result.get("inputRequests"), dict):
+            result["inputRequests"] = dict(islice(asked.items(), MAX_OPEN))
         elif method == "tools/call" and isinstance(result.get("content"), list):
             parts = result["content"]
             result["content"] = [_read_part(part) for part in parts[:MAX_PARTS]]
             if len(parts) > MAX_PARTS:
                 result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts omitted]"))
+
+
+def _outline(tools: list[Any]) -> list[dict[str, Any]]:
+    """What the SDK sends headers by and says which tools it refuses: names, and schemas that ask for headers.
+
+    No output schema is among it: the SDK would check results by it, with the peer's own patterns.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for tool in tools[:MAX_TOOLS]:
+        match tool:
+            case {"name": str() as name, "inputSchema": dict() as schema} if name not in found:
+                found[name] = {"type": "object"}
+                if _asks_for_headers(schema):
+                    found[name] = {**schema, "type": "object"}
+    return [{"name": name, "inputSchema": schema} for name, schema in found.items()]
+
+
+def _asks_for_headers(schema: dict[str, Any]) -> bool:
+    try:
+        text = codec.encode(schema)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return len(text) <= MAX_SCHEMA and b'"x-mcp-header"' in text
 
 
 def _of_transport(error: ErrorData) -> bool:

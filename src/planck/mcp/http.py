@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from planck.http.lobby import PATIENCE, GuardedProtocol, Lobby
-from planck.mcp.serve import ToolService, make_server
+from planck.mcp.serve import Guide, ToolService, make_server
 from planck.mcp.transport import PeerError
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind
@@ -32,11 +32,12 @@ async def serve_http(
     on_ready: Callable[[str], None],
     *,
     patience: float = PATIENCE,
+    guide: Guide | None = None,
 ) -> None:
     """Serves until it is cancelled; port 0 takes a free one, and `on_ready` hears the address."""
     listening = _bind(port)
     port = listening.getsockname()[1]
-    server = make_server(name, service).streamable_http_app(streamable_http_path=PATH)
+    server = make_server(name, service, guide).streamable_http_app(streamable_http_path=PATH)
     app = _GuardedApp(server, port, token)
     protocol: Any = partial(GuardedProtocol, Lobby(patience))
     config = uvicorn.Config(
@@ -99,7 +100,10 @@ class _GuardedApp:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        refused = self._refuse(scope["headers"]) if scope["type"] == "http" else None
+        refused = None
+        if scope["type"] == "http":  # the parser leaves the blanks behind a value, which are none of it
+            scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            refused = self._refuse(scope["headers"])
         if refused is None:
             await self._app(scope, receive, send)
             return

@@ -7,6 +7,7 @@ in another, in the sandbox, which is started when the first such call comes.
 import asyncio
 from typing import Any
 
+from planck.closing import close_together
 from planck.mcp.listing import ListedTool
 from planck.mcp.peer import Peer, PeerListener, State, add_step
 from planck.mcp.transport import Launch
@@ -79,7 +80,7 @@ class Instances:
         return await asyncio.shield(self._confined[confinement])
 
     async def aclose(self) -> None:
-        await asyncio.gather(self.own.aclose(), self._close_confined())
+        await close_together(self.own.aclose, self._close_confined)
 
     async def _close_confined(self) -> None:
         tasks = self._confined.values()

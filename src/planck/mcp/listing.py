@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import msgspec
@@ -45,8 +45,11 @@ class Listing(msgspec.Struct, frozen=True):
     """The peer went: it has no tools now, and did not say so itself."""
 
 
-def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
-    """Reads what the peer sent; what is no tool is left out, and is in `problems`."""
+def read_listing(raw: Iterable[Any], prefix: str, refused: Container[str] = ()) -> Listing:
+    """Reads what the peer sent; an invalid tool is left out, and listed in `problems`.
+
+    `refused`: names of tools whose schemas ask for HTTP headers that can't be sent.
+    """
     tools: dict[str, ListedTool] = {}
     problems: list[str] = []
     total = 0
@@ -63,6 +66,8 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
         wanted, shown = make_name(prefix, name), repr(drop_unseen(name)[:80])
         if wanted in tools:
             problems.append(f"{shown} is omitted: an earlier tool already has the name {wanted!r}")
+        elif name in refused:
+            problems.append(f"{shown} is omitted: the `x-mcp-header` of its input schema is not valid")
         elif problem := _find_problem(schema):
             problems.append(f"{shown} is omitted: {problem}")
         else:

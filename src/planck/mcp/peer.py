@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.mcp.listing import Listing
 from planck.mcp.transport import FinalError, Launch
-from planck.records.outcome import Err, ErrorKind, PlanckError, add_extra
+from planck.records.outcome import Err, ErrorKind, PlanckError, say_extra
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome, unheard
 
@@ -159,11 +159,14 @@ class Peer:
         if self._connection is not None:
             self._connection.end(Err(ErrorKind.PEER_FAILED, f"{self.launch.label} was closed"), polite=True)
         if self._task is not None:
-            done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_TIMEOUT)
-            if not done:
-                log.error("%s did not close in time", self.launch.label)
-                self._task.cancel()
-                await asyncio.wait({self._task}, timeout=1.0)
+            try:
+                done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_TIMEOUT)
+                if not done:
+                    log.error("%s did not close in time", self.launch.label)
+            finally:
+                if not self._task.done():
+                    self._task.cancel()
+                    await asyncio.wait({self._task}, timeout=1.0)
 
     async def _run(self) -> None:
         while not self._closing.is_set():
@@ -283,5 +286,5 @@ def _import_sdk() -> None:
             raise
         raise FinalError(
             ErrorKind.PEER_FAILED,
-            f"sidecars and MCP servers need the extra `mcp` ({problem}); {add_extra('mcp')}",
+            f"sidecars and MCP servers need the extra `mcp` ({problem}); {say_extra('mcp')}",
         ) from problem

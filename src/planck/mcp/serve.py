@@ -7,16 +7,26 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 import anyio
+import msgspec
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    TextContent,
     Tool,
+    ToolAnnotations,
 )
 
 from planck import __version__
@@ -44,20 +54,44 @@ class ToolService(Protocol):
         """Yields once; `progress(call_id, text)` may come from any thread. Raises as `specs` does."""
 
 
-def make_server(name: str, service: ToolService) -> Server[Any]:
-    answer = _Requests(service)
-    return Server(name, version=__version__, on_list_tools=answer.list_tools, on_call_tool=answer.call_tool)
+class OfferedPrompt(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    takes: str = ""
+    """What may be written behind its name; "": nothing."""
 
 
-async def serve_wire(name: str, service: ToolService, wire: Wire) -> None:
+class Guide(Protocol):
+    """What a server offers beside its tools, and what it says of them."""
+
+    def is_read_only(self, tool: str) -> bool:
+        """Whether a call of the tool changes nothing."""
+
+    def prompts(self) -> Sequence[OfferedPrompt]: ...
+
+    def say_prompt(self, name: str, words: str) -> str:
+        """Returns its text; raises `PlanckError` where there is none of that name."""
+
+
+def make_server(name: str, service: ToolService, guide: Guide | None = None) -> Server[Any]:
+    answer = _Requests(service, guide)
+    own: dict[str, Any] = {"on_list_tools": answer.list_tools, "on_call_tool": answer.call_tool}
+    if guide is not None:
+        said = _Prompts(guide)
+        own |= {"on_list_prompts": said.list_prompts, "on_get_prompt": said.get_prompt}
+    return Server(name, version=__version__, **own)
+
+
+async def serve_wire(name: str, service: ToolService, wire: Wire, guide: Guide | None = None) -> None:
     """Returns when the client closes its side."""
-    server = make_server(name, service)
+    server = make_server(name, service, guide)
     await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
 
 
 class _Requests:
-    def __init__(self, service: ToolService) -> None:
+    def __init__(self, service: ToolService, guide: Guide | None) -> None:
         self._service = service
+        self._guide = guide
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
@@ -67,12 +101,14 @@ class _Requests:
         except PlanckError as failure:
             about = {**failure.err.envelope(), "final": True}
             raise MCPError(code=INTERNAL_ERROR, message=str(failure.err), data=about) from failure
-        return ListToolsResult(
-            tools=[
-                Tool(name=s.name, description=s.description, input_schema={"type": "object", **s.parameters})
-                for s in specs
-            ]
-        )
+        return ListToolsResult(tools=[self._describe(spec) for spec in specs])
+
+    def _describe(self, spec: ToolSpec) -> Tool:
+        hints = None
+        if self._guide is not None:
+            hints = ToolAnnotations(read_only_hint=self._guide.is_read_only(spec.name))
+        schema = {"type": "object", **spec.parameters}
+        return Tool(name=spec.name, description=spec.description, input_schema=schema, annotations=hints)
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: CallToolRequestParams
@@ -100,6 +136,34 @@ class _Requests:
             async for finished in results:
                 return encode_outcome(finished.outcome, finished.output, finished.images)
         raise AssertionError("a call has exactly one result")
+
+
+class _Prompts:
+    def __init__(self, guide: Guide) -> None:
+        self._guide = guide
+
+    async def list_prompts(
+        self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[_describe_prompt(one) for one in self._guide.prompts()])
+
+    async def get_prompt(
+        self, ctx: ServerRequestContext[Any], params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        try:
+            text = self._guide.say_prompt(params.name, (params.arguments or {}).get(_WORDS, ""))
+        except PlanckError as failure:
+            raise MCPError(code=INVALID_PARAMS, message=failure.err.message) from failure
+        said = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(messages=[said])
+
+
+_WORDS = "arguments"
+
+
+def _describe_prompt(prompt: OfferedPrompt) -> Prompt:
+    words = [PromptArgument(name=_WORDS, description=prompt.takes, required=False)] if prompt.takes else []
+    return Prompt(name=prompt.name, description=prompt.description, arguments=words)
 
 
 class _Progress:

@@ -58,7 +58,7 @@ def _launch_server(planned: PlannedServer, spec: ServerSpec, project: Project) -
         project.environ,
         guarded=_find_guard(project),
         elsewhere=project.home,
-        sign_in=TokenFile(project.home, planned.name, spec.url) if spec.url else None,
+        sign_in=TokenFile(project.home, planned.name, spec.url, spec.client) if spec.url else None,
     )
 
 

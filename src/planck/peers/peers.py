@@ -7,10 +7,12 @@ anything does the first request wait, and not for long.
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from planck.closing import close_all, close_together
 from planck.config.project import Project
 from planck.peers.handout import Handout
 from planck.peers.plan import PlannedServer, PlannedSidecar, plan_peers
@@ -146,8 +148,8 @@ class Peers:
     async def aclose(self) -> None:
         """Ends all at once; none outlives it."""
         self._sessions.stop_asking()
-        await asyncio.gather(*(peer.instances.aclose() for peer in self.open if peer.instances))
-        await self._sessions.aclose()
+        peers = [peer.instances.aclose for peer in self.open if peer.instances]
+        await close_all(partial(close_together, *peers), self._sessions.aclose)
 
     @property
     def _peers(self) -> "list[Peer]":

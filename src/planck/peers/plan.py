@@ -4,16 +4,17 @@ Nothing that the project's own files name is in the plan unless the folder is tr
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from planck.config.load import ConfigError, edit_user_file
+from planck.config.load import ConfigError, edit_json, edit_user_file
 from planck.config.project import Project
 from planck.config.resources import Resources
-from planck.records.outcome import ErrorKind, add_extra
+from planck.records.outcome import ErrorKind, say_extra
 from planck.workspace.paths.regular import read_regular
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def find_missing_extra() -> str:
 
     if find_spec("mcp") is not None:
         return ""
-    return f"sidecars and MCP servers need the extra `mcp`, which is not installed; {add_extra('mcp')}"
+    return f"sidecars and MCP servers need the extra `mcp`, which is not installed; {say_extra('mcp')}"
 
 
 def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
@@ -111,35 +112,58 @@ def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
             f"MCP server {name!r} is a local program and needs no sign-in. "
             "Only servers with a `url` support it.",
         )
-    return TokenFile(project.home, name, spec.url)
+    return TokenFile(project.home, name, spec.url, spec.client)
 
 
-def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
-    """Writes it into the user's own configuration; all else in that file stays as it is."""
+def add_server(
+    home: Path,
+    name: str,
+    entry: Mapping[str, Any],
+    environ: Mapping[str, str],
+    *,
+    workspace: Path | None = None,
+) -> Path:
+    """Writes it into the user's own configuration, or with a workspace into its `.mcp.json`, which other
+    programs read too; all else in that file stays as it is."""
     from planck.peers.server import read_server
 
     checked = {key: value for key, value in entry.items() if value}
     read_server(name, checked, environ)
-    with edit_user_file(home) as config:
-        servers = _servers_in(config)
+    with _edit_servers(home, workspace) as (file, servers):
         if name in servers:
+            way_out = f'"planck mcp remove --project {name}"' if workspace else f'"planck mcp remove {name}"'
             raise ConfigError(
-                ErrorKind.NOT_UNIQUE,
-                f'An MCP server named {name!r} already exists. Run "planck mcp remove {name}" first.',
+                ErrorKind.NOT_UNIQUE, f"An MCP server named {name!r} already exists. Run {way_out} first."
             )
         servers[name] = checked
-    return home / "config.json"
+    return file
 
 
-def remove_server(home: Path, name: str) -> Path:
-    """Takes it out of the user's own configuration; one that a project names is not there."""
-    file = home / "config.json"
-    with edit_user_file(home) as config:
-        if _servers_in(config).pop(name, None) is None:
+def remove_server(home: Path, name: str, *, workspace: Path | None = None) -> Path:
+    """Takes it out of the user's own configuration, or with a workspace out of its `.mcp.json`."""
+    with _edit_servers(home, workspace) as (file, servers):
+        if servers.pop(name, None) is None:
             raise ConfigError(
                 ErrorKind.NOT_FOUND, f'{str(file)!r} has no MCP server {name!r}. Run "planck mcp list".'
             )
     return file
+
+
+@contextmanager
+def _edit_servers(home: Path, workspace: Path | None) -> Iterator[tuple[Path, dict[str, Any]]]:
+    if workspace is None:
+        with edit_user_file(home) as config:
+            yield home / "config.json", _servers_in(config)
+        return
+    from planck.config.files import open_servers
+
+    file = workspace / ".mcp.json"
+    with edit_json(file) as config:
+        try:
+            servers = open_servers(config)
+        except ValueError as problem:
+            raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(file)!r}: {problem}. Fix the file.") from None
+        yield file, servers
 
 
 def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSidecar, ...]:
@@ -147,8 +171,10 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
     own = workspace / ".planck" / "sidecar"
     paths = {"sidecar": named} if isinstance(named, str) else dict(named)
     paths = {name: path for name, path in paths.items() if path}
-    if own.is_dir() and "sidecar" not in paths:
+    inner = _find_inner_sidecars(own)
+    if own.is_dir() and "sidecar" not in paths and (is_sidecar(own) or not inner):
         paths["sidecar"] = str(own)
+    paths = inner | paths
     planned = []
     for name, text in paths.items():
         path = workspace / Path(text).expanduser()
@@ -158,10 +184,30 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
             )
         elif resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
             planned.append(PlannedSidecar(name, path))
-        elif path != own:  # of the project's own files the trust itself tells
+        elif not path.is_relative_to(own):  # of the project's own files the trust itself tells
             why = "the workspace is not trusted; review the sidecar's files, then pass --trust"
             notices.append(f"sidecar {path} not started: {why}")
     return tuple(planned)
+
+
+def _find_inner_sidecars(own: Path) -> dict[str, str]:
+    """Returns what `sidecar new NAME` makes: folders beside each other, where a project that is one sidecar
+    with packages has none."""
+    if not own.is_dir() or (own / "pyproject.toml").exists():
+        return {}
+    real = own.resolve()
+    return {
+        folder.name: str(folder)
+        for folder in sorted(own.iterdir())
+        # A link leads where trust does not look, and a package belongs to the sidecar above it.
+        if folder.resolve() == real / folder.name
+        and is_sidecar(folder)
+        and not (folder / "__init__.py").exists()
+    }
+
+
+def is_sidecar(folder: Path) -> bool:
+    return (folder / "sidecar.py").is_file() or (folder / "pyproject.toml").is_file()
 
 
 def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str, Any]:
@@ -169,12 +215,15 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
     if not resources.loaded.trusted or not file.is_file() or not file.stat().st_size:
         return {}
     try:
-        from planck.config.files import find_servers
+        from planck.config.files import drop_client_keys, find_servers
 
-        return find_servers(json.loads(file.read_text("utf-8")))
+        found = find_servers(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
         notices.append(f"{file} is ignored: {problem}; correct the file")
         return {}
+    own = str(resources.home / "config.json")
+    notices += drop_client_keys(found, str(file), own)
+    return found
 
 
 def read_servers(text: str) -> dict[str, Any]:

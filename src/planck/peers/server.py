@@ -15,6 +15,7 @@ from planck.http.address import read_network
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_process
+from planck.peers.tokens import OwnClient, find_origin
 from planck.records import codec
 from planck.records.authority import Confinement
 from planck.records.nearest import did_you_mean
@@ -44,10 +45,22 @@ class ServerSpec(msgspec.Struct, frozen=True):
     cwd: str = ""
     url: str = ""
     headers: dict[str, str] = {}
+    client_id: str = ""
+    """As the server's authority knows us, where it registers nobody itself."""
+    client_secret: str = ""
+    issuer: str = ""
+    """The authority that may hear the secret; "": the server's own origin."""
     timeout: int = 0
     """Milliseconds for a call; 0: the default."""
     disabled: bool = False
     description: str = ""
+
+    @property
+    def client(self) -> OwnClient | None:
+        if not self.client_id:
+            return None
+        issuer = self.issuer or (find_origin(self.url) if self.client_secret else "")
+        return OwnClient(self.client_id, self.client_secret, issuer)
 
 
 def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSpec:
@@ -73,6 +86,10 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
             "the old SSE transport is not supported; set `url` to a streamable HTTP address and `type` "
             "to http"
         )
+    elif not spec.client_id and (spec.client_secret or spec.issuer):
+        wrong = "`client_secret` and `issuer` need a `client_id`"
+    elif spec.issuer and not re.match(r"https?://", spec.issuer):
+        wrong = f"`issuer` must start with http:// or https://, not {spec.issuer!r}"
     else:
         return spec
     raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {wrong}")

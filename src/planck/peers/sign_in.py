@@ -4,13 +4,21 @@ The browser may run on another machine: what it is sent to in the end can be pas
 """
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any, Protocol
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 import httpx2
 from mcp import Client
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import (
+    AuthorizationCodeResult,
+    OAuthClientProvider,
+    OAuthFlowError,
+    OAuthRegistrationError,
+)
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.client.auth.utils import issuers_match
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from mcp.shared.auth_utils import calculate_token_expiry
@@ -19,8 +27,10 @@ from mcp_types import Implementation
 from pydantic import AnyUrl, ValidationError
 
 from planck import __version__
-from planck.peers.tokens import TokenFile
+from planck.mcp.challenge import read_wanted_scope
+from planck.peers.tokens import OwnClient, TokenFile, join_scopes
 from planck.records.outcome import ErrorKind, PlanckError, say_exception
+from planck.records.visible import fit_line
 
 _TIMEOUT = 600.0
 """Seconds that a person may take in the browser."""
@@ -55,22 +65,60 @@ class _Storage:
         self._file.update("expires_at", calculate_token_expiry(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        if self._file.client is not None:
+            return _describe_own(self._file.client, _read(self._file.read().get("authority"), OAuthMetadata))
         found: OAuthClientInformationFull | None
         found = _read(self._file.read().get("client"), OAuthClientInformationFull)
         return found
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        if (own := self._file.client) is not None:
+            raise OAuthFlowError(_explain_issuer(own))
         self._file.update("client", client_info.model_dump(mode="json", exclude_none=True))
 
 
-def make_auth(file: TokenFile) -> httpx2.Auth:
-    """Signs what is sent to the server, and renews what is too old; it asks no person."""
-    auth = OAuthClientProvider(file.url, _describe_client(_NOWHERE), _Storage(file))
-    # The SDK keeps neither beside the tokens: in another process it would send what has long ended.
+def make_auth(file: TokenFile) -> httpx2.Auth | None:
+    """Signs what is sent to the server, and renews what is too old; it asks no person.
+
+    None: the tokens are an authority's that may not hear the secret that is configured now.
+    """
     known = file.read()
+    authority: OAuthMetadata | None = _read(known.get("authority"), OAuthMetadata)
+    own = file.client
+    if own and own.issuer and not (authority and issuers_match(str(authority.issuer), own.issuer)):
+        return None
+    auth = _Renewing(file)
+    # The SDK keeps neither beside the tokens: in another process it would send what has long ended.
     auth.context.token_expiry_time = known.get("expires_at")
-    auth.context.oauth_metadata = _read(known.get("authority"), OAuthMetadata)
+    auth.context.oauth_metadata = authority
     return auth
+
+
+class _Renewing(OAuthClientProvider):
+    """Keeps what a server wants to be allowed beyond the tokens, for the next sign-in to ask for."""
+
+    def __init__(self, file: TokenFile) -> None:
+        super().__init__(file.url, _describe_client(_NOWHERE), _Storage(file))
+        self._file = file
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = super().async_auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                response = yield outgoing
+                wanted = read_wanted_scope(response) if outgoing is request else None
+                if wanted is not None:
+                    granted = self.context.current_tokens.scope if self.context.current_tokens else ""
+                    self._file.add_scopes(granted or "", wanted)
+                    return
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
 
 _NOWHERE = "http://127.0.0.1:0/callback"
@@ -78,11 +126,18 @@ _NOWHERE = "http://127.0.0.1:0/callback"
 
 async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
     """Registers us at the server's own authority, has the person agree there, and keeps the tokens."""
+    scopes = tokens.scopes
     tokens.forget()
+    if scopes:
+        tokens.add_scopes(scopes)
     async with _Callback() as callback:
-        flow = _Flow(callback, screen)
+        flow = _Flow(callback, screen, tokens)
         metadata = _describe_client(callback.address)
-        auth = OAuthClientProvider(tokens.url, metadata, _Storage(tokens), flow.redirect, flow.wait)
+
+        async def redirect(url: str) -> None:
+            await flow.redirect(url, auth.context)
+
+        auth = OAuthClientProvider(tokens.url, metadata, _Storage(tokens), redirect, flow.wait)
         me = Implementation(name="planck", version=__version__)
         try:
             async with (
@@ -102,12 +157,14 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
         except (
             ExceptionGroup,
             OAuthFlowError,
-            httpx2.TransportError,
+            httpx2.HTTPError,
+            httpx2.InvalidURL,
             OSError,
             MCPError,
+            RuntimeError,
             ValueError,
         ) as problem:
-            raise _explain(name, problem) from problem
+            raise _explain(name, problem, tokens.client) from problem
     if not tokens.known:
         raise SignInError(
             ErrorKind.INVALID_ARGS,
@@ -118,11 +175,18 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
 class _Flow:
     """Sends the person to the browser; what comes back first counts, from the browser or by hand."""
 
-    def __init__(self, callback: "_Callback", screen: Screen) -> None:
+    def __init__(self, callback: "_Callback", screen: Screen, tokens: TokenFile) -> None:
         self._callback = callback
         self._screen = screen
+        self._tokens = tokens
 
-    async def redirect(self, url: str) -> None:
+    async def redirect(self, url: str, context: OAuthContext) -> None:
+        """Asks also for what was wanted before; a second consent in one sign-in waits for its own answer."""
+        if self._tokens.client is not None:
+            context.client_info = _describe_own(self._tokens.client, context.oauth_metadata)
+        if self._tokens.scopes:
+            context.client_metadata.scope = join_scopes(self._tokens.scopes, context.client_metadata.scope)
+            url = _set_scope(url, context.client_metadata.scope)
         self._callback.expect(url)
         self._screen.show(url)
 
@@ -159,6 +223,8 @@ class _Callback:
 
     def expect(self, url: str) -> None:
         """Takes the state that a real answer repeats from the address that the person is sent to."""
+        if self._found.done():
+            self._found = asyncio.get_running_loop().create_future()
         self._state = parse_qs(urlsplit(url).query).get("state", [])
 
     async def wait(self) -> str:
@@ -208,9 +274,47 @@ def _describe_client(redirect: str) -> OAuthClientMetadata:
     )
 
 
-def _explain(name: str, problem: BaseException) -> SignInError:
+def _describe_own(client: OwnClient, authority: OAuthMetadata | None) -> OAuthClientInformationFull:
+    """Returns the configured client, with a way to say its secret that the authority takes."""
+    method = "none"
+    if client.secret:
+        taken = (authority and authority.token_endpoint_auth_methods_supported) or ["client_secret_basic"]
+        only_post = "client_secret_post" in taken and "client_secret_basic" not in taken
+        method = "client_secret_post" if only_post else "client_secret_basic"
+    return OAuthClientInformationFull.model_validate(
+        {
+            "client_id": client.id,
+            "client_secret": client.secret or None,
+            "redirect_uris": None,
+            "token_endpoint_auth_method": method,
+            "issuer": client.issuer or None,
+        }
+    )
+
+
+def _explain_issuer(client: OwnClient) -> str:
+    return (
+        f"the server names another authority than {client.issuer or 'before'}, which alone may hear the "
+        "configured client; set `issuer` in its mcpServers entry to the authority that you registered with"
+    )
+
+
+def _set_scope(url: str, scope: str) -> str:
+    parts = urlsplit(url)
+    query = {**{key: found[0] for key, found in parse_qs(parts.query).items()}, "scope": scope}
+    return urlunsplit(parts._replace(query=urlencode(query)))
+
+
+def _explain(name: str, problem: BaseException, client: OwnClient | None) -> SignInError:
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
+    if isinstance(problem, OAuthRegistrationError):
+        said = fit_line(str(problem), 300).rstrip(".")
+        step = "register Planck there, and set `client_id` (and `client_secret`) in its mcpServers entry"
+        why = f"MCP server {name!r} did not register Planck: {said}. If it registers nobody, {step}."
+        if client is not None:
+            why = f"Sign-in to MCP server {name!r} failed: {_explain_issuer(client)}."
+        return SignInError(ErrorKind.NOT_AUTHENTICATED, why)
     if isinstance(problem, OAuthFlowError):
         said = str(problem).rstrip(".")
         why = f'Sign-in to MCP server {name!r} failed: {said}. Run "planck mcp login {name}" again.'
@@ -219,7 +323,9 @@ def _explain(name: str, problem: BaseException) -> SignInError:
         said = say_exception(problem).rstrip(".")
         why = f"Cannot reach MCP server {name!r}: {said}. Check its `url`."
         return SignInError(ErrorKind.NETWORK, why)
-    if isinstance(problem, MCPError | ValidationError | ValueError):
+    if isinstance(
+        problem, MCPError | ValidationError | ValueError | RuntimeError | httpx2.HTTPError | httpx2.InvalidURL
+    ):
         said = str(problem).rstrip(".")
         why = (
             f"MCP server {name!r} sent an invalid response: {said}. Check that its `url` is the MCP endpoint."

@@ -1,11 +1,15 @@
 """What the user signed in with at MCP servers: `mcp-auth.json` of the home, which only the user can read."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from planck.config.keys.credentials import SIGN_INS
+import msgspec
+
+from planck.config.keys.credentials import SIGN_INS, hold_lock, refuse_write
 from planck.http.address import canonical
 from planck.records import codec
 from planck.workspace.paths.regular import read_regular
@@ -16,11 +20,24 @@ if TYPE_CHECKING:
 _MAX_BYTES = 1 << 20
 
 
+class OwnClient(msgspec.Struct, frozen=True):
+    """What the user registered by hand at a server's authority, which registers nobody itself."""
+
+    id: str
+    secret: str
+    issuer: str
+    """The only authority that receives the secret; "" (any) if there is no secret."""
+
+    def __repr__(self) -> str:
+        return "OwnClient()"
+
+
 class TokenFile:
     """The tokens of one server at one address; another address under the same name has none."""
 
-    def __init__(self, home: Path, name: str, url: str) -> None:
+    def __init__(self, home: Path, name: str, url: str, client: OwnClient | None = None) -> None:
         self.url = url
+        self.client = client
         self._file = home / SIGN_INS
         self._key = codec.encode_str([name, canonical(url) or url])
 
@@ -40,29 +57,70 @@ class TokenFile:
         entry = self._read_all().get(self._key)
         return entry if isinstance(entry, dict) else {}
 
+    @property
+    def scopes(self) -> str:
+        """What the server asked for when a sign-in did not allow enough; the next one asks for it."""
+        found = self.read().get("scopes")
+        return found if isinstance(found, str) else ""
+
+    def add_scopes(self, *scopes: str) -> None:
+        """Keeps them beside those that were asked for before."""
+        added = join_scopes(self.scopes, *scopes)
+        if added != self.scopes:
+            self.update("scopes", added)
+
     def update(self, key: str, value: Any) -> None:
-        self._write_all({**self._read_all(), self._key: {**self.read(), key: value}})
+        """Keeps one more thing; what others keep in the file stays, also against other processes."""
+        with hold_lock(self._file):
+            known = self._read_all(for_change=True)
+            entry = known.get(self._key)
+            known[self._key] = {**(entry if isinstance(entry, dict) else {}), key: value}
+            self._write_all(known)
 
     def forget(self) -> bool:
         """Takes them out; False: there were none."""
-        known = self._read_all()
-        if known.pop(self._key, None) is None:
+        if self._key not in self._read_all():
             return False
-        self._write_all(known)
+        with hold_lock(self._file):
+            known = self._read_all(for_change=True)
+            known.pop(self._key, None)
+            self._write_all(known)
         return True
 
-    def _read_all(self) -> dict[str, Any]:
+    def _read_all(self, *, for_change: bool = False) -> dict[str, Any]:
+        """`for_change`: raises if the file cannot be read now, so that it is not replaced."""
         try:
             found = codec.decode(read_regular(self._file, _MAX_BYTES))
-        except (OSError, codec.DecodeError):
+        except (FileNotFoundError, codec.DecodeError):
+            return {}
+        except OSError as problem:
+            if for_change:
+                raise refuse_write(self._file, problem.strerror or str(problem)) from None
             return {}
         return found if isinstance(found, dict) else {}
 
     def _write_all(self, known: dict[str, Any]) -> None:
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._file.with_name(f".mcp-auth.{os.getpid()}")
         with suppress(FileNotFoundError):
             fresh.unlink()
         with open(fresh, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(codec.encode(known))
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the name with nothing behind it
         os.replace(fresh, self._file)
+
+
+def join_scopes(*scopes: str | None) -> str:
+    """Returns each scope once, in the order in which they came; what no scope may contain is left out."""
+    words: Iterable[str] = " ".join(filter(None, scopes)).split(" ")
+    found = dict.fromkeys(word for word in words if word and word.isascii() and word.isprintable())
+    return " ".join(list(found)[:_MAX_SCOPES])
+
+
+_MAX_SCOPES = 100
+
+
+def find_origin(url: str) -> str:
+    """Returns the scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

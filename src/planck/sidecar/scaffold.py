@@ -69,7 +69,7 @@ def create_sidecar(folder: Path) -> list[Path]:
     if taken:
         raise ConfigError(
             ErrorKind.NOT_UNIQUE,
-            f"{str(taken[0])!r} already exists. Choose another folder, or edit that sidecar.",
+            f"{str(taken[0])!r} already exists. Edit it, or create another: planck sidecar new NAME.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():

@@ -90,7 +90,7 @@ class Mail:
         self._clock = clock
         self._limits = limits
         self._members = members
-        self.under_way: set[_Posting] = set()
+        self.under_way = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
@@ -119,6 +119,7 @@ class Mail:
             receiver=target.id,
             text=message.text,
             images=images or msgspec.UNSET,
+            typed=message.typed or msgspec.UNSET,
             root=id if origin is Origin.USER else self._newest_root or id,
             origin=origin,
             request=request or msgspec.UNSET,
@@ -283,7 +284,7 @@ class Mail:
 
     def count_incoming(self, member: Member) -> int:
         """Returns how many envelopes are on their way to it."""
-        return sum(posting.target is member for posting in self.under_way)
+        return self.under_way.by_receiver[member.id]
 
     def list_unanswered(self) -> list[Envelope]:
         """Returns what somebody waits for: questions, then tasks."""
@@ -358,8 +359,7 @@ class Mail:
 
     def _refuse(self, envelope: Envelope, target: Member) -> Err | None:
         limits, size = self._limits, len(envelope.text.encode(errors="replace"))
-        roots = [one.envelope.root for one in self.under_way if one.envelope.kind in (Kind.ASK, Kind.TASK)]
-        sent = self.sent.counts[envelope.root] + roots.count(envelope.root)
+        sent = self.sent.counts[envelope.root] + self.under_way.by_root[envelope.root or ""]
         details: dict[str, Any]
         if size > limits.envelope_bytes:
             details = {"bytes": size, "limit": limits.envelope_bytes}
@@ -461,6 +461,40 @@ class Mail:
             root=(answers or sender).root or self._newest_root,
             origin=Origin.PLANCK,
         )
+
+
+class _UnderWay:
+    """The envelopes that are on their way into the log: as many at once as agents may send."""
+
+    def __init__(self) -> None:
+        self.by_receiver = Counter[str]()
+        self.by_root = Counter[str]()
+        """Those that count for `limits.messages`."""
+        self._postings: set[_Posting] = set()
+
+    def __contains__(self, posting: "_Posting") -> bool:
+        return posting in self._postings
+
+    def add(self, posting: "_Posting") -> None:
+        self._postings.add(posting)
+        self._count(posting, 1)
+
+    def discard(self, posting: "_Posting") -> None:
+        if posting in self._postings:
+            self._postings.remove(posting)
+            self._count(posting, -1)
+
+    def _count(self, posting: "_Posting", change: int) -> None:
+        envelope = posting.envelope
+        _add(self.by_receiver, posting.target.id, change)
+        if envelope.kind in (Kind.ASK, Kind.TASK):
+            _add(self.by_root, envelope.root or "", change)
+
+
+def _add(counts: Counter[str], key: str, change: int) -> None:
+    counts[key] += change
+    if not counts[key]:
+        del counts[key]
 
 
 class _Posting:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec.structs import replace
 
+from planck.agent.actor import UnfinishedTurn
 from planck.agent.agent import Agent
 from planck.records.events import (
+    AssistantSaid,
     Compacted,
     Delivery,
     Envelope,
@@ -30,6 +32,17 @@ class RestoredAgent(msgspec.Struct, frozen=True):
     agent: Agent
     opening: Envelope | None
     """What had started the turn that never ended, if there is one."""
+    steps: int = 0
+    """Answers of the model in that turn, what they used, and its last text."""
+    spent: Usage = Usage()
+    text: str = ""
+
+    @property
+    def unfinished(self) -> UnfinishedTurn | None:
+        """The turn that waits for the user: it had not begun what it asks about, so it can ask again."""
+        if self.opening is None or not self.agent.history.left_asking:
+            return None
+        return UnfinishedTurn(self.opening, self.steps, self.spent, self.text)
 
     def end_cut_turn(self) -> list[View]:
         """Returns the facts that end that turn: each open call gets its one result, nothing is run again."""
@@ -57,6 +70,7 @@ def restore_agent(
     agent = build(spec, journal)
     envelopes: dict[str, Envelope] = {}
     opening: Envelope | None = None
+    steps, spent, text = 0, Usage(), ""
     take = agent.history.skip
     for at, fact in enumerate(facts):
         if at == checkpoint:
@@ -68,10 +82,14 @@ def restore_agent(
             case TurnStart():
                 agent.scribe.turn += 1
                 opening = envelopes.pop(fact.message_id, None)
+                steps, spent, text = 0, Usage(), ""
+            case AssistantSaid():
+                steps, text = steps + 1, fact.message.text or text
             case TurnEnd():
                 opening = None
             case UsageSpent():
                 agent.usage += fact.usage
+                spent += fact.usage
             case Compacted() if fact.usage != Usage():
                 agent.usage = fact.usage
-    return RestoredAgent(agent, opening)
+    return RestoredAgent(agent, opening, steps, spent, text)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
 from planck.budget.accounts import RUN, Accounts
+from planck.closing import close_all, wait_for_end
 from planck.records.events import (
     USER,
     AgentEnded,
@@ -146,9 +148,12 @@ class Team:
         lender = account.parent.id if account and account.parent else ""
         return msgspec.UNSET if lender in ("", spec.delegator_id if call_id else RUN) else lender
 
-    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]], *, ended: int) -> None:
+    async def adopt(
+        self, logs: Iterable[tuple[AgentSpec, list[View]]], *, ended: int, asks: bool = False
+    ) -> None:
         """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted.
 
+        Where somebody can be asked (`asks`), a turn that waited for an answer asks again and goes on.
         What the mail knew is remembered before, from the logs of those that ended too: so many.
         """
         from planck.team.restore import restore_agent  # a new team has nothing to restore
@@ -158,7 +163,10 @@ class Team:
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
         for one in restored:
-            await self._end_cut_turn(self._members[one.agent.id], one, _CUT_OFF)
+            if asks and one.unfinished:
+                self._members[one.agent.id].actor.unfinished = one.unfinished
+            else:
+                await self._end_cut_turn(self._members[one.agent.id], one, _CUT_OFF)
             await self.mail.forget_asks(self._members[one.agent.id])
         for member in self.members:
             self._start(member)
@@ -283,14 +291,19 @@ class Team:
 
     async def aclose(self) -> None:
         """Stop driving, the youngest first; a turn in flight is recorded as interrupted."""
-        if self._chores:
-            await asyncio.wait(self._chores)
+        drives = [partial(self._stop_driving, member) for member in reversed(self.members)]
+        try:
+            await close_all(partial(wait_for_end, *self._chores), self._halt_working, *drives)
+        finally:
+            self._halted = True
+            self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
+
+    async def _halt_working(self) -> None:
         if any(member.actor.working for member in self.members):
             await self.halt(TurnStatus.INTERRUPTED)
-        for member in reversed(self.members):
-            await self._await_end(self._cancel(member))
-        self._halted = True
-        self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
+
+    async def _stop_driving(self, member: Member) -> None:
+        await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
         actor = Actor(agent, barrier=not self._members)
@@ -322,7 +335,7 @@ class Team:
 
     async def _await_end(self, task: asyncio.Task[None] | None) -> None:
         if task:
-            await asyncio.wait({task})
+            await wait_for_end(task)  # it records the end of a turn, for which the log must still be open
             if not task.cancelled() and (failure := task.exception()):
                 log.error("%s stopped: %s", task.get_name(), failure)
 
@@ -362,6 +375,7 @@ class Team:
     async def _recover(self, member: Member, crash: Exception) -> bool:
         """Restart it, where the log can't be written once that is possible again; False: it is over."""
         told: list[ErrorEvent] = []
+        fatal: Exception | None = None
         while True:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise crash  # it stands in the place of the cancellation: nothing is left to be driven
@@ -379,8 +393,10 @@ class Team:
                     now = self._clock.monotonic()
                     member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
                     if len(member.crashes) > _RESTARTS:
-                        await self._fail(member, crash)
-                        return False
+                        fatal = crash
+                if fatal:  # tried again where the log refused it: it has not ended before that is recorded
+                    await self._fail(member, fatal)
+                    return False
                 await self._restore(member, *told)
                 return True
             except PlanckError as again:
@@ -434,9 +450,8 @@ class Team:
             return
         delegator = self._members.get(member.spec.delegator_id)
         member.end_reason = why
-        del self._members[member.id]
-        self._tasks.pop(member.id, None)
-        self._forget(member.id)
+        before = dict(self._members)
+        del self._members[member.id]  # no mail from here on: what is unread is answered for in this commit
         entries = list(self.mail.settle_unread(member, why))
         reported = [due.fact.receiver for due in entries if isinstance(due.fact, Envelope)]
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
@@ -450,7 +465,20 @@ class Team:
                 )
             )
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
-        await self._journal.record_all([crashed, *entries])
+        try:
+            await self._journal.record_all([crashed, *entries])
+        except PlanckError:  # nobody was told: it is still a member, at the place that it had
+            self._readmit(member, before)
+            raise
+        self._tasks.pop(member.id, None)
+        self._forget(member.id)
+
+    def _readmit(self, member: Member, before: dict[str, Member]) -> None:
+        member.end_reason = ""
+        there = {id: one for id, one in before.items() if id in self._members or one is member}
+        there |= self._members
+        self._members.clear()  # the mail has the same map
+        self._members.update(there)
 
 
 def _describe_crash(crash: Exception, what: str = "crashed") -> ErrorEvent:

@@ -71,7 +71,7 @@ _DESCRIBED = {
 }
 """Required of a worker that no file describes."""
 _MODEL = {
-    "provider": text("From list_models"),
+    "provider": text("From list_models, with model_id; neither: your model"),
     "model_id": _TEXT,
     "base_url": text("For a local server"),
 }

@@ -26,7 +26,13 @@ class Auth:
 
     def store_key(self, provider: str, key: str) -> None:
         """Keep an API key in the credential file; the environment, where set, still comes first."""
-        provider_entry(self._config, provider)
+        if not provider_entry(self._config, provider).has_api_key:
+            raise AuthError(
+                ErrorKind.INVALID_ARGS,
+                f"Provider {provider} needs no key, so none was stored: it would not be sent. If its server "
+                f'takes one now, run "planck setup" again, or first remove `has_api_key` from '
+                f"providers.{provider} in the configuration.",
+            )
         if not key.strip() or any(char.isspace() or not char.isprintable() for char in key.strip()):
             raise AuthError(
                 ErrorKind.INVALID_ARGS,

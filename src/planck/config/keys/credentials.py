@@ -92,6 +92,8 @@ class CredentialFile:
     def identity(self) -> object:
         """What is another after each change of the files; asked before every word that is written down."""
         own, sign_ins = self._places  # of a `Path` it takes three times as long
+        if not os.access(own, os.F_OK) and not os.access(sign_ins, os.F_OK):  # most users have neither
+            return None
         return stamp_file(own), stamp_file(sign_ins)
 
     def find_sign_ins(self) -> Iterator[str]:
@@ -109,7 +111,7 @@ class CredentialFile:
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
-        with self._hold_lock():
+        with hold_lock(self.path):
             entries = self.read()
             entries.pop(provider, None)
             if saved is not None:
@@ -126,24 +128,33 @@ class CredentialFile:
         except OSError as problem:
             raise self._unwritable(problem.strerror or str(problem)) from None
 
-    @contextmanager
-    def _hold_lock(self) -> Iterator[None]:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as problem:
-            raise self._unwritable(problem.strerror or str(problem)) from None
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
-
     def _unwritable(self, why: str) -> AuthError:
-        return AuthError(
-            ErrorKind.AUTH_WRITE_FAILED,
-            f"Cannot write {str(self.path)!r}: {why}. Check the owner and permissions of its folder.",
-        )
+        return refuse_write(self.path, why)
+
+
+@contextmanager
+def hold_lock(file: Path) -> Iterator[None]:
+    """Keeps other processes and threads from changing a file of keys between reading and replacing it.
+
+    Nothing may be awaited in it: a second one of the same loop would wait for ever.
+    """
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise refuse_write(file, problem.strerror or str(problem)) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def refuse_write(file: Path, why: str) -> AuthError:
+    return AuthError(
+        ErrorKind.AUTH_WRITE_FAILED,
+        f"Cannot write {str(file)!r}: {why}. Check the owner and permissions of its folder.",
+    )
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -254,7 +265,7 @@ class KeyAccess:
         if self._now is None:
             self._now = self._read()
         endpoint, saved = self._now
-        if not endpoint.secrets and not endpoint.base_url and self._entry.type in _VARIABLES:
+        if not endpoint.base_url and self._entry.type in _VARIABLES and not endpoint.secrets:
             raise ProviderError(
                 ErrorKind.NOT_AUTHENTICATED,
                 f"No API key for {self._name!r}. Set {' or '.join(key_variables(self._entry))}, "
@@ -327,6 +338,7 @@ def find_secrets(config: Config) -> Iterator[str]:
             yield from _find_passwords(server.get("url"))
             yield from _find_named(server.get("headers"))
             yield from _find_named(server.get("env"))
+            yield from _find_named({"client_secret": server.get("client_secret")})
 
 
 def _find_passwords(address: Any) -> Iterator[str]:

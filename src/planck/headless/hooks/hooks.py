@@ -149,9 +149,9 @@ class Hooks:
     def _find(self, event: str, subject: str) -> "list[Hook]":
         if not self.has(event):
             return []
-        from planck.headless.hooks.reading import parse
+        from planck.headless.hooks.reading import read_hooks
 
-        return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
+        return [hook for hook in read_hooks(self._settings())[0].get(event, ()) if hook.wants(subject)]
 
     async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> HookReply:
         if self._runner is None:

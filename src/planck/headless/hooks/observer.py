@@ -8,6 +8,7 @@ Notification   somebody is asked
 import asyncio
 from typing import Any
 
+from planck.closing import wait_for_end
 from planck.headless.hooks.hooks import Hooks
 from planck.records.events import (
     AgentStarted,
@@ -75,8 +76,10 @@ class HookEvents:
                 await self._queue.put(None)
                 await asyncio.shield(self._task)
         except TimeoutError:
+            pass  # told enough
+        finally:
             self._task.cancel()
-            await asyncio.wait({self._task})
+            await wait_for_end(self._task)
 
     def _tell(self, event: str, subject: str, facts: dict[str, Any]) -> None:
         if self._hooks.has(event) and not self._queue.full():

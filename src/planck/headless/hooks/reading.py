@@ -49,7 +49,7 @@ class Hook(msgspec.Struct, frozen=True):
         return next((name for name in known if _matches(self.matcher, name)), known[0])
 
 
-def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
+def read_hooks(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
     """The hooks of a configuration by event, and what is wrong with the rest."""
     found: dict[str, list[Hook]] = {}
     problems: list[str] = []

@@ -75,6 +75,11 @@ def place_member(
     return Path(cwd), environment
 
 
+def list_kept(project: Project) -> tuple[str, ...]:
+    """Returns what no folder of a program may show along with it."""
+    return (str(project.home), *project.roots, project.environ.get("HOME") or os.path.expanduser("~"))
+
+
 async def try_member(project: Project, foreign: ForeignSpec) -> str:
     """Starts it where it can change nothing, greets it and begins a session; returns what went wrong."""
     full = project.config.permissions.mode is Mode.FULL
@@ -99,7 +104,7 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
                 mode=Mode.READ_ONLY,
                 roots=(*project.roots, home),
                 writable=(home,),
-                seen=list_parts(foreign.command, environment["PATH"]),
+                seen=list_parts(foreign.command, environment["PATH"], list_kept(project)),
                 network=foreign.network,
             )
         launch = Launch(foreign.command, cwd, environment, confinement)

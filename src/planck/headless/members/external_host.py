@@ -19,12 +19,12 @@ from planck.acp.methods import McpServer
 from planck.agent.agent import Kit
 from planck.budget.accounts import Purse
 from planck.config.keys.secrets import is_secretive
-from planck.headless.members.external_check import make_environment, place_member
+from planck.headless.members.external_check import list_kept, make_environment, place_member
 from planck.headless.members.external_rights import ExternalRights
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.gate import AgentGate
 from planck.records.events import Status
-from planck.records.outcome import Err, ErrorKind, add_extra
+from planck.records.outcome import Err, ErrorKind, say_extra
 from planck.records.specs import FOREIGN, AgentSpec
 from planck.toolkit.scribe import Scribe
 from planck.workspace.sandbox.programs import list_parts
@@ -92,7 +92,7 @@ class ExternalHost(ExternalRights):
             cwd, environment = place_member(self._acp, self._project, environment, str(home))
             python = find_python(owner)
             shown = (
-                *list_parts(self._acp.command, environment["PATH"]),
+                *list_parts(self._acp.command, environment["PATH"], list_kept(self._project)),
                 *list_parts((python,), os.path.dirname(python)),
             )
             confinement = replace(
@@ -166,5 +166,5 @@ def _import_service() -> None:
             raise
         raise ExternalError(
             ErrorKind.PEER_FAILED,
-            f"members that are external programs need the extra `mcp` ({problem}); {add_extra('mcp')}.",
+            f"members that are external programs need the extra `mcp` ({problem}); {say_extra('mcp')}.",
         ) from problem

@@ -1,13 +1,14 @@
 """Members of a team that are other programs: each a seat whose model is a process (`external_host`)."""
 
-import asyncio
 import shlex
 from collections.abc import AsyncGenerator
+from functools import partial
 
 from planck.acp.external_member import Foreign
 from planck.agent.agent import Kit
 from planck.agent.seat import Seat
 from planck.budget.accounts import Purse
+from planck.closing import close_together
 from planck.context.compaction import Room
 from planck.headless.members.external_host import ExternalHost
 from planck.headless.session_setup import SessionSetup
@@ -53,10 +54,11 @@ class ExternalMembers:
 
     async def aclose(self) -> None:
         ending, self._ending = self._ending, []
-        for foreign in ending:
-            await foreign.aclose(politely=False)
         members, self._members = self._members, {}
-        await asyncio.gather(*(foreign.aclose() for foreign in members.values()))
+        await close_together(
+            *(partial(foreign.aclose, politely=False) for foreign in ending),
+            *(foreign.aclose for foreign in members.values()),
+        )
 
 
 class Unbounded:

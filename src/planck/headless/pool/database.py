@@ -1,7 +1,7 @@
 """The database of a pool: its roster, its sessions, and the one engine through which this node writes."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,15 @@ class PoolDatabase:
     def claimed(self, row: SessionRow, workspace: Path) -> ClaimedLibrary:
         """Returns the one session that the roster gave to this node."""
         return ClaimedLibrary(self._engine, self._folder, workspace, self._owner, row, self.roster)
+
+    def follow_lease(self, check: Callable[[], bool]) -> None:
+        """Writes nothing any more once the check says no."""
+
+        def fence_lapsed() -> None:
+            if not check():
+                self._fence()
+
+        self._engine.before_append = fence_lapsed
 
     def fence(self) -> None:
         """From any thread: a loop that hangs sends nothing, and hears of it first when it goes on."""

@@ -60,6 +60,7 @@ class Node:
     """One process that works on sessions of a database that others share."""
 
     def __init__(self, roster: Roster, work: Work, me: NodeRow, terms: Terms, clock: Clock) -> None:
+        """`clock` counts the time for which the machine slept: other nodes did not."""
         self.me = me
         self.entered = asyncio.Event()
         """Set once the others know of it."""
@@ -70,6 +71,8 @@ class Node:
         self._clock = clock
         self._watchdog: Watchdog | None = None
         self._fenced = False
+        self._granted = 0.0
+        """The moment until which it may act: others wait longer before they take what it has."""
         self._joined = False
         self._woken = asyncio.Event()
 
@@ -81,6 +84,20 @@ class Node:
         """Stops everything that acts: called by the watchdog, in whichever thread that has."""
         self._fenced = True
         self._work.fence()
+
+    def check_lease(self) -> bool:
+        """Returns whether it may act now; a beat that lapsed, after a sleep for example, fences it first."""
+        if self._joined and not self._fenced and (late := self._clock.monotonic() - self._granted) >= 0:
+            self._fence_lapsed(f"No heartbeat was confirmed for {late + self._terms.fence_s:.0f} s")
+        return not self._fenced
+
+    def _fence_lapsed(self, why: str) -> None:
+        log.warning(
+            "%s; the machine may have been suspended. "
+            "This node stops working on its sessions and joins again.",
+            why,
+        )
+        self.fence()
 
     async def run(self) -> None:
         """Beats and takes work until it is cancelled, or until another process has its name."""
@@ -132,16 +149,23 @@ class Node:
     async def _say(self, sent: float) -> Answer:
         """Counts as alive from when it was said."""
         answer: Answer = "alive"
+        self.check_lease()  # before it is called alive: others may have its sessions by now
         if self._joined:
+            answer = await self._roster.beat(self.me.name, self.me.instance)
+        if answer == "lapsed":  # though our clock stood still: a virtual machine that was paused, or macOS
+            if not self._fenced:
+                self._fence_lapsed("The last heartbeat reached the database too late")
             answer = await self._roster.beat(self.me.name, self.me.instance)
         if answer == "gone":
             return answer
         if self._fenced or not self._joined:
+            sent = self._clock.monotonic()
             await self._begin_anew()
         if answer == "draining":
             self._drains.set()
-        if self._clock.monotonic() - sent < self._terms.fence_s and self._watchdog:
-            self._watchdog.grant(sent + self._terms.fence_s)
+        self._granted = max(self._granted, sent + self._terms.fence_s)
+        if self._clock.monotonic() < self._granted and self._watchdog:
+            self._watchdog.grant(self._granted)
         return answer
 
     async def _begin_anew(self) -> None:
@@ -157,7 +181,7 @@ class Node:
         """Looks for work at every beat, and when somebody hints that there is some."""
         idling = Outage(log, "Claiming sessions failed")
         while True:
-            if self._joined and not self._fenced and not self._drains.is_set():
+            if self._joined and self.check_lease() and not self._drains.is_set():
                 try:
                     while await self._take():
                         pass
@@ -185,7 +209,7 @@ class Node:
                 version=VERSION,
             )
         for row in rows:
-            if self._fenced:
+            if not self.check_lease():
                 return False  # taken in vain: it is taken again, by us or by others
             self._work.begin(row)
         return len(rows) == room

@@ -36,6 +36,7 @@ from planck.records.events import (
     ToolStart,
     TurnEnd,
     TurnStart,
+    TurnStatus,
     view,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -52,6 +53,8 @@ _DIGESTED = ("team", "model", "name", "mode", "max_budget_usd", "max_steps")
 
 LOSSES = 3
 """A session that lost its node so often without a finished turn is given up."""
+
+LOST_TOO_OFTEN = f"{LOSSES} nodes were lost while they ran this session, and none finished a turn"
 
 
 class Pool:
@@ -313,18 +316,19 @@ class Pool:
             await session.record(
                 ErrorEvent(
                     kind=ErrorKind.TARGET_GONE,
-                    message=f"{LOSSES} nodes were lost while they ran this session, and none finished a "
-                    "turn. The session will not be retried. Check the nodes' logs, then "
-                    "submit the task again.",
+                    message=f"{LOST_TOO_OFTEN}. The session will not be retried. Check the nodes' logs, "
+                    "then submit the task again.",
                     details={"attempts": row.attempts - 1},
                 )
             )
+            await self.roster.release(row.id, row.epoch, "failed", problem=LOST_TOO_OFTEN)
             return False
+        _, place = self._at[row.id]
         if _is_cut(session.recorded()) and row.options.get("on_loss", "continue") == "continue":
-            _, place = self._at[row.id]
-            await session.prompt(
-                _describe_takeover(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK
-            )
+            told = f"{_describe_takeover(session, place)}\nContinue with the task."
+            await session.prompt(told, id=f"loss-{row.epoch}", origin=Origin.PLANCK)
+        elif session.asks_again:
+            await session.announce(_describe_takeover(session, place))
         return True
 
     async def pass_on(self, row: SessionRow) -> None:
@@ -402,6 +406,9 @@ def _is_cut(events: Iterable[Event]) -> bool:
                 cut |= running
             case TurnEnd.type:
                 running.discard(event.agent_id)
+                match view(event):
+                    case TurnEnd(status=status) if status is not TurnStatus.INTERRUPTED:
+                        cut.discard(event.agent_id)  # it asked the user again, and went on
     return bool(cut - running)
 
 
@@ -431,5 +438,4 @@ def _describe_takeover(session: OpenSession, place: Workplace) -> str:
         named = ", ".join(f"{calls.get(id, 'a call')} ({id})" for id in open_calls)
         these, them = ("this call", "it") if len(open_calls) == 1 else ("these calls", "them")
         lines.append(f"It is unknown whether {these} took effect: {named}. Check before you repeat {them}.")
-    lines.append("Continue with the task.")
     return "\n".join(lines)

@@ -6,12 +6,15 @@ from typing import Protocol
 
 from planck.records.ports import Clock
 
+_LOOK = 1.0
+"""Seconds between two looks at the clock: a timer does not count the time for which the machine slept."""
+
 
 class Watchdog(Protocol):
     """Calls `on_expiry` once the time that was granted last is over; a later grant winds it up again."""
 
     def grant(self, until: float) -> None:
-        """From now on it expires at that moment of the monotonic clock."""
+        """From now on it expires at that moment of the node's clock."""
 
     def close(self) -> None: ...
 
@@ -19,7 +22,7 @@ class Watchdog(Protocol):
 class ThreadWatchdog:
     """A thread that sleeps until the moment: `on_expiry` runs in it, whatever the loop is at."""
 
-    def __init__(self, clock: Clock, on_expiry: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, on_expiry: Callable[[], object]) -> None:
         self._clock = clock
         self._on_expiry = on_expiry
         self._until: float | None = None
@@ -45,7 +48,7 @@ class ThreadWatchdog:
                     return
                 left = None if self._until is None else self._until - self._clock.monotonic()
                 if left is None or left > 0:
-                    self._changed.wait(left)
+                    self._changed.wait(left and min(left, _LOOK))
                     continue
                 self._until = None
             self._on_expiry()

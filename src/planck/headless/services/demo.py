@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
@@ -73,11 +74,20 @@ _RUN_TESTS = "python3 -B -m unittest -q 2>&1"
 _OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
 
 
-_THOUGHT, _WORD = 1.6, 0.07
-"""Seconds before an answer and between its words, for somebody who watches."""
+class Pace(NamedTuple):
+    """Seconds before an answer and between its words, for somebody who watches."""
+
+    thought: float
+    word: float
 
 
-def open_demo(folder: Path, *, approver: Approver | None = None, slowly: bool = False) -> tuple[Planck, str]:
+_PACES = {"brisk": Pace(0.5, 0.015), "slow": Pace(1.6, 0.07)}
+"""All of it in about 10 seconds, and in a pace at which every line can be read."""
+
+
+def open_demo(
+    folder: Path, *, approver: Approver | None = None, pace: Literal["", "brisk", "slow"] = ""
+) -> tuple[Planck, str]:
     """Returns Planck on the demo's project, its home and team in the same folder, and the task for it."""
     team = folder / "home" / "teams" / "demo"
     team.mkdir(parents=True)
@@ -91,7 +101,7 @@ def open_demo(folder: Path, *, approver: Approver | None = None, slowly: bool = 
         home=folder / "home",
         workspace=project,
         approver=approver,
-        providers={"offline": _Slow(model) if slowly else model},
+        providers={"offline": _Slow(model, _PACES[pace]) if pace else model},
         flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )
     return planck, _TASK
@@ -100,15 +110,16 @@ def open_demo(folder: Path, *, approver: Approver | None = None, slowly: bool = 
 class _Slow:
     """A provider at the pace of a person who follows it."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, pace: Pace) -> None:
         self._provider = provider
+        self._pace = pace
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        await asyncio.sleep(_THOUGHT)
+        await asyncio.sleep(self._pace.thought)
         async with aclosing(self._provider.stream(request)) as items:
             async for item in items:
                 yield item
-                await asyncio.sleep(_WORD)
+                await asyncio.sleep(self._pace.word)
 
 
 async def find_failure(session: OpenSession) -> str:

@@ -1,5 +1,6 @@
 """What works here and what does not: each check says what it saw, and what to do about it."""
 
+import asyncio
 import os
 import platform
 import shutil
@@ -20,7 +21,7 @@ from planck.headless.planck import Planck
 from planck.headless.services.toolbox import BUILT_IN, ToolBox
 from planck.peers.plan import find_missing_extra, plan_peers
 from planck.records.authority import Mode
-from planck.records.outcome import PlanckError
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process import containment, process
 from planck.workspace.sandbox import sandbox
 from planck.workspace.sandbox.programs import tell_confined
@@ -34,7 +35,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 async def run_checks(project: Project) -> list[Check]:
-    """Runs every check; sends nothing to a model, and starts nothing of the project's."""
+    """Runs every check; sends one small request to the model, and starts nothing of the project's."""
     checks = [_check_runtime(), _check_platform(), _check_home(project.home)]
     try:
         planck_ = Planck.of(project)
@@ -88,7 +89,7 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
     agents = find_installed(planck_.project.environ.get("PATH", ""))
     listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
     yield Check("ACP agents", "ok", listed or "none found (an installed ACP agent can join a team)")
-    yield Check("hooks", "ok", ", ".join(reading.parse(planck_.config.hooks)[0]) or "none")
+    yield Check("hooks", "ok", ", ".join(reading.read_hooks(planck_.config.hooks)[0]) or "none")
     for confined in _find_confined(planck_):
         yield Check("notice", "warning", confined)
 
@@ -114,8 +115,8 @@ def _check_platform() -> Check:
     return Check("platform", "error", sys.platform, "This platform is not supported. Use Linux or macOS.")
 
 
-_LEAST_FREE = 4 << 20
-"""Bytes: a new session takes some hundred kilobytes, and what it must say at its end has to fit, too."""
+_LEAST_FREE, _LITTLE_FREE = 256 << 10, 64 << 20
+"""Bytes: a new session takes some hundred kilobytes, and with long outputs a few megabytes."""
 
 
 def _check_home(home: Path) -> Check:
@@ -128,6 +129,9 @@ def _check_home(home: Path) -> Check:
     free = shutil.disk_usage(home).free
     if free < _LEAST_FREE:
         return Check("home", "error", f"{home}: the disk is full ({free:,} bytes left)", "Free some space.")
+    if free < _LITTLE_FREE:
+        left = f"{home}: the disk is nearly full ({free / (1 << 20):.1f} MiB left)"
+        return Check("home", "warning", left, "Free some space. A session stops when it cannot be saved.")
     if home.stat().st_mode & 0o022:
         return Check("home", "warning", f"{home} is writable by other users", f"Run: chmod go-w {home}")
     return Check("home", "ok", str(home))
@@ -142,8 +146,32 @@ async def _check_model(planck_: Planck) -> list[Check]:
     detail = f"{model.label} ({model.provider}, {model.context_window:,} tokens of context): {default.why}"
     return [
         Check("model", "ok", detail),
+        await _try_model(planck_, model.label),
         *(Check("local server", "warning", problem) for problem in default.problems),
     ]
+
+
+_ANSWER_SECONDS = 10.0
+_PASSING = (ErrorKind.NETWORK, ErrorKind.TIMEOUT, ErrorKind.OVERLOADED, ErrorKind.RATE_LIMITED)
+
+
+async def _try_model(planck_: Planck, name: str) -> Check:
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            tested = await planck_.try_model(name)
+    except TimeoutError:
+        return Check(
+            "model answer",
+            "warning",
+            f"{name} did not answer within {_ANSWER_SECONDS:g} s",
+            f'A local model may still be loading. Try again, or run "planck models test {name}".',
+        )
+    except PlanckError as failure:
+        return Check("model answer", "error", failure.err.full_message)
+    if tested.error:  # what passes, or only has to be started, is not wrong with this installation
+        state: Literal["warning", "error"] = "warning" if tested.error["kind"] in _PASSING else "error"
+        return Check("model answer", state, f"{name}: {tested.error['message']}")
+    return Check("model answer", "ok", f"{name} answered in {tested.duration_ms:,} ms")
 
 
 def _check_containment() -> Check:
@@ -170,7 +198,7 @@ def _find_confined(planck_: Planck) -> Iterator[str]:
     project, environment = planck_.project, process.allowed(planck_.project.environ)
     if project.config.permissions.mode is Mode.FULL:
         return
-    for event in reading.parse(project.config.hooks)[0].values():
+    for event in reading.read_hooks(project.config.hooks)[0].values():
         for hook in event:
             if replaceable := running.look_at_hook(hook.command, project, environment)[0]:
                 yield tell_confined(f"the hook {hook.command!r}", replaceable)

@@ -13,7 +13,7 @@ from planck.headless.planck import Planck
 from planck.headless.services.toolbox import ToolBox
 from planck.peers.server import tool_prefix
 from planck.permissions.authority import authorise, effective_authority, session_ceiling
-from planck.permissions.policy import ask_about_address, close_roots, find_trial, judge
+from planck.permissions.policy import ask_about_address, close_roots, find_offer, find_trial, judge
 from planck.permissions.rules import Decision
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -38,6 +38,7 @@ class Explanation(msgspec.Struct, frozen=True):
     mode_from: str
     authority: Authority
     runs_under: Confinement
+    """Once it is allowed; where it is tried first, in that trial."""
     sandbox: str
     """How commands are confined here, or why they are not."""
     tried: bool = False
@@ -58,7 +59,9 @@ def explain_call(
     effect, confinable, tried, first = _find_kind(planck, tool)
     args = _read_arguments(tool, what, first)
     around = close_roots(authority, book.policy_context(authority.mode), effect, args)
-    verdict = judge(authority, around, tool, effect, confinable, args)
+    verdict = judge(authority, around, tool, effect, confinable, args, is_command=tried)
+    if effect is Effect.COMMAND:
+        verdict = find_offer(authority, around, verdict, tool, args)
     if tool == SPAWN and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))
     trial = find_trial(authority, book.policy_context(Mode.READ_ONLY), verdict, tool, args) if tried else None
@@ -70,7 +73,7 @@ def explain_call(
         str(chosen),
         "--permission-mode" if mode else source,
         authority,
-        verdict.confinement,
+        trial or verdict.confinement,
         around.no_sandbox or str(found.level if (found := find().sandbox) else ""),
         trial is not None,
     )

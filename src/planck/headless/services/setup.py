@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -82,6 +82,13 @@ class Setup:
             nothing_else, Keyring(self._ring.file, {}, SystemClock()), self._transport, problems
         )
 
+    async def list_names(self, address: str, key: str) -> list[str]:
+        """Returns the models that a server with an OpenAI-compatible API says it has."""
+        from planck.llm.endpoint import Endpoint
+        from planck.llm.local import list_names
+
+        return await list_names(self._transport, Endpoint("", "openai", base_url=address, key=key))
+
     def check_name(self, candidate: Candidate) -> None:
         """Raises where a key that was kept for one address would go to another."""
         before = self._project.config.providers.get(candidate.provider)
@@ -124,6 +131,8 @@ class Setup:
             config["default_model"] = candidate.label
             if candidate.base_url:
                 own = {**_describe(candidate), "identifier": self._find_identifier(candidate.provider)}
+                if candidate.provider not in self._ring.file.read():
+                    own["has_api_key"] = False
                 config.setdefault("providers", {})[candidate.provider] = own
         yield self.home / "config.json"
 
@@ -136,7 +145,7 @@ class Setup:
         return name
 
 
-def _describe(candidate: Candidate) -> dict[str, str]:
+def _describe(candidate: Candidate) -> dict[str, Any]:
     if candidate.base_url:
         return {"type": "openai", "base_url": candidate.base_url}
     return {"type": candidate.provider}

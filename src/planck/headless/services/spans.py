@@ -1,4 +1,6 @@
-"""Spans for OpenTelemetry, by its conventions for generative AI: session, turn, model call, tool call.
+"""Spans and metrics for OpenTelemetry, by its conventions for generative AI.
+
+Spans: session, turn, model call, tool call. Metrics: tokens and seconds of model calls.
 
 Made from the events of a session, as any watcher gets them. They say who, what and how long: names, counts
 and kinds, and no word of what was said, written or read. Loaded only where its variables name a collector.
@@ -7,10 +9,14 @@ and kinds, and no word of what was said, written or read. Loaded only where its 
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -18,12 +24,15 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from planck import __version__
 from planck.config.environment import find_collector
+from planck.llm.endpoint import LOCAL_ROOTS
 from planck.records.events import (
     AgentStarted,
     AssistantSaid,
     ErrorEvent,
     Event,
     ModelChanged,
+    TextDelta,
+    ThinkingDelta,
     ToolEnd,
     ToolStart,
     TurnEnd,
@@ -31,10 +40,36 @@ from planck.records.events import (
     TurnStatus,
     view,
 )
+from planck.records.outcome import PlanckError
 from planck.records.specs import AgentSpec, ModelSpec
+from planck.session.bus import Spoken
 
-_PROVIDERS = {"google": "gcp.gemini"}
-"""What the conventions call one otherwise than we do."""
+_SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
+"""The version of the conventions that our names are from."""
+_VENDORS = {
+    "api.anthropic.com": "anthropic",
+    "api.openai.com": "openai",
+    "openai.azure.com": "azure.ai.openai",
+    "services.ai.azure.com": "azure.ai.inference",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+    "aiplatform.googleapis.com": "gcp.vertex_ai",
+    "api.mistral.ai": "mistral_ai",
+    "api.groq.com": "groq",
+    "api.x.ai": "x_ai",
+    "api.deepseek.com": "deepseek",
+    "api.perplexity.ai": "perplexity",
+    "api.cohere.com": "cohere",
+}
+"""By host, or the end of one: what the conventions call the vendor behind it."""
+_OWN_ADDRESS = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+    "google": "https://generativelanguage.googleapis.com",
+    **LOCAL_ROOTS,
+}
+_TOKEN_BUCKETS = tuple(4**power for power in range(14))
+_SECOND_BUCKETS = tuple(round(0.01 * 2**power, 2) for power in range(14))
+"""As the conventions give them for the two metrics."""
 _TOOL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a tool may be called: a model's call of one that is none may have any text in that place."""
 _TIMEOUT = 5.0
@@ -49,17 +84,59 @@ class Tracing:
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False  # a collector that is away is no news for a terminal
         about = {"service.name": environ.get("OTEL_SERVICE_NAME") or "planck", "service.version": __version__}
-        self._provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
-        exporter = OTLPSpanExporter(
-            endpoint=find_collector(environ), headers=_read_headers(environ), timeout=_TIMEOUT
+        resource = Resource.create(about)
+        self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
+        if address := find_collector(environ, "traces"):
+            headers = _read_headers(environ, "TRACES")
+            spans = OTLPSpanExporter(endpoint=address, headers=headers, timeout=_TIMEOUT)
+            self._spans.add_span_processor(BatchSpanProcessor(spans))
+        readers = []
+        if address := find_collector(environ, "metrics"):
+            headers = _read_headers(environ, "METRICS")
+            metrics = OTLPMetricExporter(endpoint=address, headers=headers, timeout=_TIMEOUT)
+            readers.append(PeriodicExportingMetricReader(metrics))
+        self._metrics = MeterProvider(readers, resource, shutdown_on_exit=False)
+        self.tracer: Tracer = self._spans.get_tracer("planck", __version__, schema_url=_SCHEMA)
+        meter = self._metrics.get_meter("planck", __version__, schema_url=_SCHEMA)
+        self.tokens = meter.create_histogram(
+            "gen_ai.client.token.usage",
+            "{token}",
+            "Number of input and output tokens used.",
+            explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
         )
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
-        self.tracer: Tracer = self._provider.get_tracer("planck", __version__)
+        self.seconds = meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            "s",
+            "GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=_SECOND_BUCKETS,
+        )
 
     async def aclose(self) -> None:
         """Sends the rest, and waits for that not for ever."""
-        ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
+        ending = asyncio.gather(
+            asyncio.to_thread(self._spans.shutdown), asyncio.to_thread(self._metrics.shutdown)
+        )
         await asyncio.wait({ending}, timeout=2 * _TIMEOUT)
+
+
+class _Call:
+    """A model call that is under way, with all its attempts."""
+
+    def __init__(self, span: Span, about: dict[str, Any]) -> None:
+        self.span = span
+        self.about = about
+        """What its metrics say of it, too."""
+        self._now = asyncio.get_running_loop().time
+        self._begun = self._now()
+        self._heard = False
+
+    def hear(self) -> None:
+        if not self._heard:
+            self._heard = True
+            self.span.set_attribute("gen_ai.response.time_to_first_chunk", self.measure())
+
+    def measure(self) -> float:
+        return self._now() - self._begun
 
 
 class _Turn:
@@ -67,13 +144,23 @@ class _Turn:
 
     def __init__(self, span: Span) -> None:
         self.span = span
-        self.call: Span | None = None
+        self.call: _Call | None = None
         self.tools: dict[str, Span] = {}
 
 
 class SessionSpans:
-    def __init__(self, tracing: Tracing, session_id: str, name: str, members: list[AgentSpec]) -> None:
+    def __init__(
+        self,
+        tracing: Tracing,
+        session_id: str,
+        name: str,
+        members: list[AgentSpec],
+        locate: Callable[[ModelSpec], tuple[str, str]],
+    ) -> None:
+        """`locate` returns a model's provider type and address; both are empty for a double."""
+        self._tracing = tracing
         self._tracer = tracing.tracer
+        self._locate = locate
         self._session_id = session_id
         self._agents = {spec.id: spec for spec in members}
         self._turns: dict[str, _Turn] = {}
@@ -82,11 +169,18 @@ class SessionSpans:
         about = {"gen_ai.conversation.id": session_id, "planck.session.name": name}
         self._root = self._tracer.start_span("planck session", attributes=about)
 
+    def hear(self, spoken: Spoken) -> None:
+        """Notes when the first words of an answer arrive."""
+        turn = self._turns.get(spoken.agent_id or "")
+        if turn and turn.call and spoken.delta.type in _SAID:
+            turn.call.hear()
+
     def push(self, event: Event) -> None:
         if event.type not in _HEARD:
             return
-        agent, fact = event.agent_id or "", view(event)
+        agent = event.agent_id or ""
         turn = self._turns.get(agent)
+        fact = view(event)
         match fact:
             case AgentStarted():
                 self._agents[fact.agent.id] = fact.agent
@@ -108,9 +202,8 @@ class SessionSpans:
     def end(self) -> None:
         """What is open when the session ends ends with it."""
         for turn in self._turns.values():
-            for span in (*turn.tools.values(), turn.call, turn.span):
-                if span is not None:
-                    span.end()
+            for span in (*turn.tools.values(), *([turn.call.span] if turn.call else []), turn.span):
+                span.end()
         self._turns.clear()
         self._root.end()
 
@@ -125,6 +218,7 @@ class SessionSpans:
             "gen_ai.agent.id": agent,
             "gen_ai.agent.name": name,
             "gen_ai.conversation.id": self._session_id,
+            **self._describe(spec.model if spec else None),
             "planck.turn.kind": kind,
         }
         turn = _Turn(self._start(f"invoke_agent {name}", self._root, about))
@@ -136,26 +230,50 @@ class SessionSpans:
         model = spec.model if spec else None
         about = {
             "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": _PROVIDERS.get(model.provider, model.provider) if model else "",
-            "gen_ai.request.model": model.model if model else "",
-            "gen_ai.conversation.id": self._session_id,
+            **self._describe(model),
         }
         name = f"chat {model.model if model else ''}".strip()
-        turn.call = self._start(name, turn.span, about, SpanKind.CLIENT)
+        more = {"gen_ai.conversation.id": self._session_id, "gen_ai.request.stream": True}
+        turn.call = _Call(self._start(name, turn.span, {**about, **more}, SpanKind.CLIENT), about)
+
+    def _describe(self, model: ModelSpec | None) -> dict[str, Any]:
+        """The model that is asked, its vendor and the server."""
+        if model is None:
+            return {}
+        try:
+            type_, address = self._locate(model)
+        except PlanckError:  # its provider is not configured: the call says so
+            type_, address = "", ""
+        address = address or _OWN_ADDRESS.get(type_, "")
+        about: dict[str, Any] = {
+            "gen_ai.provider.name": name_vendor(model.provider, type_, address),
+            "gen_ai.request.model": model.model,
+        }
+        if server := _read_server(address):
+            about["server.address"], about["server.port"] = server
+        return about
 
     def _end_call(self, turn: _Turn, said: AssistantSaid) -> None:
         if turn.call is None:
             return
-        usage = said.message.usage
-        turn.call.set_attributes(
+        usage, call = said.message.usage, turn.call
+        read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        call.span.set_attributes(
             {
                 "gen_ai.response.model": said.message.model,
                 "gen_ai.response.finish_reasons": [str(said.message.stop)],
-                "gen_ai.usage.input_tokens": usage.input_tokens,
+                "gen_ai.usage.input_tokens": read,
                 "gen_ai.usage.output_tokens": usage.output_tokens,
+                "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
+                "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
+                "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
             }
         )
-        turn.call.end()
+        about = {**call.about, "gen_ai.response.model": said.message.model}
+        for kind, count in (("input", read), ("output", usage.output_tokens)):
+            self._tracing.tokens.record(count, {**about, "gen_ai.token.type": kind})
+        self._tracing.seconds.record(call.measure(), about)
+        call.span.end()
         turn.call = None
 
     def _begin_tool(self, turn: _Turn, fact: ToolStart) -> None:
@@ -179,10 +297,11 @@ class SessionSpans:
     def _end_turn(self, agent: str, turn: _Turn, fact: TurnEnd) -> None:
         failed = fact.status is not TurnStatus.COMPLETED
         kind = self._kinds.pop(agent, "") or str(fact.status)
-        for span in (*turn.tools.values(), turn.call):
-            if span is not None:
-                _fail(span, kind)
-                span.end()
+        if turn.call:
+            self._tracing.seconds.record(turn.call.measure(), {**turn.call.about, "error.type": kind})
+        for span in (*turn.tools.values(), *([turn.call.span] if turn.call else [])):
+            _fail(span, kind)
+            span.end()
         if failed:
             _fail(turn.span, kind)
         turn.span.set_attribute("planck.turn.status", str(fact.status))
@@ -195,6 +314,7 @@ class SessionSpans:
         return self._tracer.start_span(name, set_span_in_context(parent), kind, dict(about))
 
 
+_SAID = frozenset((TextDelta.type, ThinkingDelta.type))
 _HEARD = frozenset(
     one.type
     for one in (
@@ -209,13 +329,34 @@ def _fail(span: Span, kind: str) -> None:
     span.set_status(Status(StatusCode.ERROR))
 
 
+def name_vendor(provider: str, type_: str, address: str) -> str:
+    """Returns the conventions' name; for a server of the user's own, its name in the configuration."""
+    server = _read_server(address)
+    host = server[0] if server else ""
+    for end, vendor in _VENDORS.items():
+        if host == end or host.endswith(f".{end}"):
+            return vendor
+    return {"google": "gcp.gemini", "anthropic": "anthropic"}.get(type_, provider)
+
+
+def _read_server(address: str) -> tuple[str, int] | None:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    return (host, port or (80 if parts.scheme == "http" else 443)) if host else None
+
+
 def _with_model(spec: AgentSpec, model: ModelSpec) -> AgentSpec:
     from msgspec.structs import replace
 
     return replace(spec, model=model)
 
 
-def _read_headers(environ: Mapping[str, str]) -> dict[str, str]:
-    text = environ.get("OTEL_EXPORTER_OTLP_TRACES_HEADERS") or environ.get("OTEL_EXPORTER_OTLP_HEADERS", "")
+def _read_headers(environ: Mapping[str, str], signal: str) -> dict[str, str]:
+    text = environ.get(f"OTEL_EXPORTER_OTLP_{signal}_HEADERS") or environ.get(
+        "OTEL_EXPORTER_OTLP_HEADERS", ""
+    )
     pairs = (part.partition("=") for part in text.split(",") if "=" in part)
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -10,6 +10,7 @@ from planck.config.files import find_servers
 from planck.config.project import Project
 from planck.context.texts import MAX_BYTES
 from planck.headless.hooks import reading
+from planck.records.amounts import say
 from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.paths.regular import read_regular
 
@@ -62,7 +63,7 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
         count = sum(one.file.is_relative_to(work / folder) for one in agents.agents.values())
         if count:
             text = "Available to --agent NAME, spawn_agent and team members."
-            yield FoundFile(f"{folder}/agents", _count(count, "agent"), True, text)
+            yield FoundFile(f"{folder}/agents", say("agents", count), True, text)
         for file, why in agents.problems.items():
             if file.is_relative_to(work / folder):
                 yield FoundFile(str(file.relative_to(work)), "agent", False, why)
@@ -72,12 +73,12 @@ def _list_claude(project: Project) -> Iterator[FoundFile]:
                 'Run a command with /name in a conversation, or with "planck run /name". '
                 "Shell commands in these files (!`...`) are not run."
             )
-            yield FoundFile(f"{folder}/commands", _count(count, "command"), True, text)
+            yield FoundFile(f"{folder}/commands", say("commands", count), True, text)
         count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
         if count:
             yield FoundFile(
                 f"{folder}/skills",
-                _count(count, "skill"),
+                say("skills", count),
                 True,
                 "Agents see the list and load a skill when they need it.",
             )
@@ -97,10 +98,10 @@ def _list_settings(work: Path, name: str) -> Iterator[FoundFile]:
         yield FoundFile(name, "settings", False, "The file is not a JSON object. Fix or remove it.")
         return
     if isinstance(raw.get("hooks"), dict):
-        known, problems = reading.parse(raw["hooks"])
+        known, problems = reading.read_hooks(raw["hooks"])
         count = sum(map(len, known.values()))
         why = "Copy the `hooks` object unchanged into .planck/config.json, then trust the folder."
-        yield FoundFile(name, _count(count, "hook"), False, " ".join([why, *map(_end_sentence, problems)]))
+        yield FoundFile(name, say("hooks", count), False, " ".join([why, *map(_end_sentence, problems)]))
     if "permissions" in raw:
         why = "The rule format differs. Use `permissions` in the configuration, or --allowed-tools."
         yield FoundFile(name, "permissions", False, why)
@@ -120,7 +121,7 @@ def _list_servers(project: Project) -> Iterator[FoundFile]:
         return
     trusted = project.resources.loaded.trusted
     why = "Started with each session." if trusted else f"Started {_TRUST}."
-    yield FoundFile(".mcp.json", f"{_count(len(servers), 'MCP server')}: {', '.join(servers)}", trusted, why)
+    yield FoundFile(".mcp.json", f"{say('MCP servers', len(servers))}: {', '.join(servers)}", trusted, why)
 
 
 def _list_others(project: Project) -> Iterator[FoundFile]:
@@ -138,13 +139,13 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
                 why = 'Add each server with "planck mcp add NAME -- COMMAND", or to .mcp.json.'
-                yield FoundFile(".codex/config.toml", _count(len(servers), "MCP server"), False, why)
+                yield FoundFile(".codex/config.toml", say("MCP servers", len(servers)), False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
                 yield FoundFile(".codex/config.toml", ", ".join(rest), False, "Settings for another program.")
     prompts = work / ".codex/prompts"
     if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
         why = "Copy the files unchanged into .agents/commands."
-        yield FoundFile(".codex/prompts", _count(count, "command"), False, why)
+        yield FoundFile(".codex/prompts", say("commands", count), False, why)
     for name in ("opencode.json", ".gemini/settings.json", ".cursor/mcp.json", ".vscode/mcp.json"):
         if (work / name).exists():
             yield FoundFile(
@@ -158,10 +159,6 @@ def _list_others(project: Project) -> Iterator[FoundFile]:
 
 def _end_sentence(text: str) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def write_agents_md(project: Project) -> Path | None:

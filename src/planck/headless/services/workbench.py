@@ -8,6 +8,7 @@ from planck.config.keys.credentials import CredentialFile, Keyring
 from planck.config.project import Project
 from planck.config.rules import RuleBook
 from planck.headless.services.toolbox import ToolBox
+from planck.headless.services.workbench_guide import WorkbenchGuide
 from planck.mcp import meta as meta_keys
 from planck.permissions.authority import session_ceiling
 from planck.permissions.gate import AgentGate, Gate
@@ -29,6 +30,7 @@ class Workbench:
         self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
         self._workspace = project.workspace
         self._keys = Keyring(CredentialFile(project.home), project.environ, SystemClock()).redactor
+        self.guide = WorkbenchGuide(self._tools, project.resources, self._keys)
         chosen = Mode(mode) if mode else project.config.permissions.mode
         gate = Gate(RuleBook(project), ids=RandomIds())
         rights = session_ceiling(chosen, project.roots, 0)
@@ -53,13 +55,13 @@ async def serve_stdio(bench: Workbench) -> None:
     from planck.mcp.standard import claim_standard_streams
     from planck.mcp.wire import open_standard
 
-    await serve_wire("planck", bench, open_standard(*claim_standard_streams()))
+    await serve_wire("planck", bench, open_standard(*claim_standard_streams()), bench.guide)
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:
     from planck.mcp import http
 
-    await http.serve_http("planck", bench, port, token, on_ready)
+    await http.serve_http("planck", bench, port, token, on_ready, guide=bench.guide)
 
 
 def make_token() -> str:
