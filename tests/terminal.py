@@ -35,15 +35,20 @@ class TerminalRun:
 
     async def until(self, text: str, start: int = 0) -> int:
         """Wait until a text has appeared; gives the place behind it."""
+        await self.until_text(lambda all: text in all[start:], repr(text), start)
+        return self.text.index(text, start) + len(text)
+
+    async def until_text(self, expected: Callable[[str], object], wanted: str, start: int = 0) -> None:
+        """Wait until all that was written is as expected; `wanted`: what that is, for the error."""
         try:
             async with asyncio.timeout(WAIT):
-                while text not in self.text[start:]:
+                while not expected(self.text):
                     self._grown.clear()
                     await self._grown.wait()
         except TimeoutError:
-            self.process.kill()
-            raise AssertionError(f"{text!r} did not appear in {self.text[start:]!r}") from None
-        return self.text.index(text, start) + len(text)
+            if self.process.returncode is None:
+                self.process.kill()
+            raise AssertionError(f"{wanted} did not appear in {self.text[start:]!r}") from None
 
     @property
     def seen(self) -> list[str]:
@@ -61,7 +66,8 @@ class TerminalRun:
                     self._grown.clear()
                     await self._grown.wait()
         except TimeoutError:
-            self.process.kill()
+            if self.process.returncode is None:
+                self.process.kill()
             raise AssertionError("\n".join(self.seen)) from None
         return self.seen
 
@@ -136,6 +142,9 @@ class Picture:
                 self._column += int(number)
             elif piece == "\x1b[2K":
                 self._rows[self._row] = []
+            elif final == "M":
+                del self._rows[self._row : self._row + int(number)]
+                self._rows += [[] for _ in range(self._row + 1 - len(self._rows))]
             else:
                 assert final == "m" or number in ("?2004", "?2026", "?25"), repr(piece)
             assert self._row >= 0, "above what is ours"

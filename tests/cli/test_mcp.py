@@ -16,6 +16,7 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from tests.command import PLAIN, Bench
 from tests.mcp.bench import FAKE, WAIT
@@ -194,6 +195,36 @@ async def test_mcp_serve_offers_our_tools_under_a_mode_and_a_workspace(tmp_path:
             refused = await client.call_tool(name, args)
             assert refused.is_error, name
     assert sorted(entry.name for entry in bench.work.iterdir()) == ["a.txt"]
+
+
+async def test_mcp_serve_says_what_changes_nothing_and_offers_commands_and_skills(tmp_path: Path) -> None:
+    key = "sk-ant-0123456789abcdef"
+    bench = Bench(tmp_path, "http://localhost:1")
+    for file, text in (
+        ("commands/review.md", "---\ndescription: Review a file\x1b[31m\n---\nReview $ARGUMENTS now."),
+        ("skills/release/SKILL.md", f"---\nname: release\ndescription: How to release\n---\nTag it. {key}"),
+    ):
+        place = bench.home / file
+        place.parent.mkdir(parents=True)
+        place.write_text(text)
+    env = {**PLAIN, "PLANCK_HOME": str(bench.home), "ANTHROPIC_API_KEY": key}
+    async with Client(_stdio([*PLANCK, "mcp", "serve"], bench.work, env)) as client:
+        hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        changing = {name for name, hint in hints.items() if hint is None or not hint.read_only_hint}
+        assert {"read", "grep", "glob", "list_dir"}.isdisjoint(changing)
+        assert {"write", "edit", "bash"} <= changing
+        prompts = {one.name: one for one in (await client.list_prompts()).prompts}
+        assert prompts["review"].description == r"Review a file\x1b[31m"  # visible, not obeyed
+        assert [one.name for one in prompts["review"].arguments or ()] == ["arguments"]
+        assert prompts["skill:release"].description == "How to release"
+        said = await client.get_prompt("review", {"arguments": "a.py"})
+        assert said.messages[0].content.text == "Review a.py now."  # type: ignore[union-attr]
+        skill = (await client.get_prompt("skill:release")).messages[0].content.text  # type: ignore[union-attr]
+        assert "Tag it." in skill
+        assert key not in skill
+        for name in ("nope", "release", "skill:../release", "skill:"):
+            with pytest.raises(MCPError, match="unknown prompt"):
+                await client.get_prompt(name)
 
 
 READ_ONLY = ("--permission-mode", "read-only")

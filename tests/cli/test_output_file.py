@@ -64,6 +64,9 @@ async def test_a_protected_file_is_refused_before_the_run(tmp_path: Path) -> Non
         (bench.work / ".git").mkdir(exist_ok=True)
         done = await bench.run("run", "go", "--permission-mode", "workspace", "-o", ".git/config")
     assert (done.code, "protected_path" in done.err, server.asked) == (2, True, []), done.err
+    assert ("Choose another file name" in done.err, "leave it as it is" in done.err) == (True, False), (
+        done.err
+    )
 
 
 @pytest.mark.parametrize("before", ["nothing", "a file"])

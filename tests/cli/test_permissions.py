@@ -82,7 +82,7 @@ async def test_trust_is_given_for_what_was_listed_and_taken_back(tmp_path: Path)
     )
     refused = await here.run("permissions", "trust")
     assert refused.code == 2
-    given = await here.run("permissions", "trust", "--yes")
+    given = await here.run("permissions", "trust", "-y")
     assert "tool lint (.planck/tools/lint/TOOL.json): true" in given.out
     assert (await here.run("tools", "call", "lint", "--args", "{}")).code == 0
     tool.write_text(tool.read_text().replace("true", "false"))

@@ -264,8 +264,8 @@ async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_pat
     for folder, why in [
         ("/", "it contains"),
         (str(tmp_path), "it contains"),
-        (str(user), "it contains"),
-        (str(bench.home), "it contains"),
+        (str(user), "it is a user's home folder"),
+        (str(bench.home), "it is Planck's home folder"),
         ("nowhere", "is not a folder"),
         (str(tmp_path / "file"), "is not a folder"),
         ("", "is not a folder"),
@@ -275,7 +275,7 @@ async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_pat
     added = Planck(bench.home, bench.work, environ={}, add_dirs=[inside, bench.work]).project.added
     assert added == ()  # it is there anyway
     refused = await bench.run("run", "x", "--add-dir", "nowhere")
-    assert (refused.code, "'nowhere' is not a folder. --add-dir takes" in refused.err) == (2, True)
+    assert (refused.code, "'nowhere' is not a folder. Name an existing folder." in refused.err) == (2, True)
 
 
 async def test_full_reads_anywhere_and_writes_in_the_workspace(tmp_path: Path) -> None:

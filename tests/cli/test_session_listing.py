@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from unicodedata import east_asian_width
@@ -227,7 +228,7 @@ def test_show_tells_who_said_what_and_each_call_in_a_line(place: Place, command:
 def test_a_dead_session_is_in_no_turn(place: Place, command: Command) -> None:
     place.say("go", "calm-fox")
     (log,) = (place.home / "sessions").glob("*.db")
-    with sqlite3.connect(log) as db:  # as a killed process leaves it: no end of the turn
+    with closing(sqlite3.connect(log)) as db, db:  # as a killed process leaves it: no end of the turn
         (last,) = db.execute("SELECT max(seq) FROM events").fetchone()
         for (seq,) in db.execute("SELECT seq FROM events ORDER BY seq DESC").fetchall():
             (data,) = db.execute("SELECT bytes FROM events WHERE seq = ?", (seq,)).fetchone()

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,7 @@ async def test_a_stored_session_is_proven_by_its_chain_and_a_changed_one_is_not(
     id = await _session(bench, "first-one")
     proven = await bench.run("sessions", "verify", "first-one", "--json")
     assert (proven.code, proven.result["id"], proven.result["by"]) == (0, id, ["chain"])
-    with sqlite3.connect(bench.home / "sessions" / f"{id}_first-one.db") as log:
+    with closing(sqlite3.connect(bench.home / "sessions" / f"{id}_first-one.db")) as log, log:
         log.execute("UPDATE events SET bytes = replace(bytes, 'look around', 'look aside!') WHERE seq = 3")
     changed = await bench.run("sessions", "verify", id)
     assert (changed.code, changed.out) == (1, "")

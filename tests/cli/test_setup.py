@@ -13,7 +13,7 @@ from tests.wire import chat
 from tests.wire.anthropic import Anthropic
 from tests.wire.openai_chat import OpenAIChat
 from tests.wire.script import Answer, Fault, Step, play
-from tests.wire.server import Asked, WireServer
+from tests.wire.server import Asked, Reply, WireServer
 
 KEY = "sk-ant-right"
 
@@ -62,18 +62,65 @@ async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path
     assert (await bench.run(*hint.split()[1:], stdin=b"sk-another-key")).code == 0
 
 
-async def test_an_address_without_its_scheme_is_asked_for_again_at_once(tmp_path: Path) -> None:
+async def test_a_server_lists_its_models_and_the_answers_survive_an_empty_one(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+
+    def answer(asked: Asked) -> Reply:
+        if asked.path == "/v1/models":
+            body = json.dumps({"data": [{"id": "small"}, {"id": "large"}, {"no": "id"}]}).encode()
+            return Reply((body,), headers={"content-type": "application/json"})
+        return chat.text("I am here.")
+
+    async with WireServer(answer) as server:
+        run = await on_terminal("setup", home=bench.home, work=bench.work)
+        at = await run.until("empty to quit")
+        run.type("5\n")
+        at = await run.until("Address", at)
+        run.type(f"127.0.0.1:{server.port}\n")
+        at = await run.until(f"Using {server.url}", at)
+        at = await run.until("API key", at)
+        run.type("\n")
+        at = await run.until("2  large", at)
+        at = await run.until("by number or name: ", at)
+        run.type("\n")
+        at = await run.until("No model was entered", at)
+        run.type("5\n")
+        at = await run.until(f"Address [{server.url}]: ", at)
+        run.type("\n")
+        at = await run.until("API key", at)
+        run.type("\n")
+        at = await run.until("by number or name: ", at)
+        run.type("2\n")
+        await run.until("works. Start a conversation: planck", at)
+        assert await run.end() == 0
+        done = await bench.run("run", "and now?")
+    assert (done.code, done.out) == (0, "I am here.\n")
+    assert json.loads((bench.home / "config.json").read_text())["default_model"] == "other/large"
+    status = await bench.run("auth", "status")
+    assert "other  openai  needs no key" in status.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "used"),
+    [
+        ("localhost:1/v1", "http://localhost:1/v1"),
+        ("[::1]:9", "http://[::1]:9"),
+        ("box:80", "http://box:80"),
+        ("models.example.invalid/v1", "https://models.example.invalid/v1"),
+    ],
+)
+async def test_an_address_gets_the_scheme_that_it_lacks(tmp_path: Path, typed: str, used: str) -> None:
     bench = bare(tmp_path)
     run = await on_terminal("setup", home=bench.home, work=bench.work)
     at = await run.until("empty to quit")
     run.type("5\n")
     at = await run.until("Address", at)
-    run.type("127.0.0.1:9\n")
-    at = await run.until("must start with http://", at)
-    run.type("http://127.0.0.1:9\n")
-    at = await run.until("Model: ", at)
-    run.type("\n")
-    assert await run.end() == 1
+    run.type(f"{typed}\n")
+    at = await run.until(f"Using {used}\r", at)
+    await run.until("if none is needed): ", at)
+    run.type("\x03")
+    assert await run.end() == 130
+    assert os.listdir(bench.home) == []
 
 
 async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an_answer(
@@ -97,7 +144,7 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
         run.type(f"{KEY}\n")
         at = await run.until("Model [", at)
         run.type("\n")
-        await run.until(" works. Try it", at)
+        await run.until(" works. Start a conversation: planck", at)
         assert await run.end() == 0
         done = await bench.run("run", "and now?", env=environ)
     assert (done.code, done.out) == (0, "I am here.\n")

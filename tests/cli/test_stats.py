@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.command import WAIT, Bench
 from tests.teams import Brains, open_planck, spawned, write_team
@@ -83,3 +85,37 @@ async def test_the_table_of_costs_has_each_agent_s_model_budget_and_rest(tmp_pat
     assert second.startswith("└ bob  dear")
     assert second.split()[-4:] == ["0.10", "lent", "$0.60", "$0.50"]
     assert total.split()[0:2] == ["total", "4"]
+
+
+def find_costs(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        if key == "cost_usd":
+            yield path, inner
+        yield from find_costs(inner, f"{path}/{key}")
+
+
+ANYWHERE = [
+    ("run", "go", "--output-format", "json"),
+    ("run", "go", "--output-format", "stream-json"),
+    ("sessions", "list", "--json"),
+    ("sessions", "show", "calm-fox", "--json"),
+    ("sessions", "show", "calm-fox", "--cost", "--json"),
+    ("sessions", "export", "calm-fox"),
+    ("stats", "--json"),
+]
+
+
+async def test_a_cost_of_which_nothing_is_known_is_null_wherever_it_is_told(tmp_path: Path) -> None:
+    unpriced = {"id": "cheap", "model": "m", "provider": "local", "max_output": 5}
+    async with WireServer([chat.text("one")] * 3) as server:
+        bench = Bench(tmp_path, server.url, models=[unpriced], default_model="cheap")
+        await bench.run("run", "go", "--name", "calm-fox")
+        for command in ANYWHERE:
+            done = await bench.run(*command)
+            assert done.code == 0, done.err
+            found = [one for line in done.out.splitlines() for one in find_costs(json.loads(line))]
+            assert {cost for _, cost in found} == {None}, f"{command}: {found}"
+        shown = await bench.run("sessions", "show", "calm-fox", "--cost")
+        assert "$0.00" not in shown.out
+        assert "0.00" not in (await bench.run("stats")).out

@@ -66,6 +66,26 @@ async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) 
     assert "Nothing to undo" in nothing.err
 
 
+async def test_a_command_that_did_not_run_or_only_reads_is_no_obstacle(tmp_path: Path) -> None:
+    rule = {"tool": "bash", "command": "rm", "decision": "deny"}
+    async with WireServer(
+        [
+            chat.calls(edit("line 2\n", "LINE TWO\n")),
+            chat.calls(("bash", {"command": "rm a.txt"})),
+            chat.calls(("bash", {"command": "cat a.txt | head -2; git status"})),
+            chat.calls(("bash", {"command": "false > made"})),
+            chat.text("done"),
+        ]
+    ) as server:
+        bench = Bench(tmp_path, server.url, permissions={"rules": [rule]})
+        (bench.work / "a.txt").write_text(LINES)
+        await bench.run("run", "go", *FULL)
+    seen = await bench.run("undo", "--dry-run")
+    assert [line for line in seen.out.splitlines() if "cannot be undone" in line] == [
+        "this command cannot be undone: bash false > made  (orchestrator, turn 1)"
+    ]
+
+
 async def test_the_users_later_edits_stay(tmp_path: Path) -> None:
     bench = await worked(tmp_path, edit("line 2\n", "LINE TWO\n"))
     a = bench.work / "a.txt"

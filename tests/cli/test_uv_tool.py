@@ -101,7 +101,8 @@ def test_update_names_uv(stranger: Stranger) -> None:
 
 async def test_a_command_runs_in_the_sandbox_that_came_along(stranger: Stranger) -> None:
     command = "echo in > inside.txt; echo out > $HOME/outside.txt; cat inside.txt"
-    async with WireServer([chat.calls(("bash", {"command": command})), chat.text("done")]) as server:
+    said = [chat.text("ok"), chat.calls(("bash", {"command": command})), chat.text("done")]  # first to doctor
+    async with WireServer(said) as server:
         config = stranger.home / ".planck/config.json"
         config.parent.mkdir(exist_ok=True)
         provider = {"type": "openai", "base_url": server.url}

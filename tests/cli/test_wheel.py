@@ -98,7 +98,7 @@ async def test_with_nothing_every_word_leads_to_setup_and_setup_to_an_answer(
         run.type(f"{KEY}\n")
         at = await run.until("Model [", at)
         run.type("\n")
-        await run.until(" works. Try it", at)
+        await run.until(" works. Start a conversation", at)
         assert await run.end() == 0
         done = await home.run("run", "and now?", **environ)
     assert (done.code, done.out) == (0, "I am here.\n"), done.err

@@ -204,8 +204,7 @@ def _find_near(word: str) -> str:
     from planck.records.nearest import nearest
 
     known = [*_commands(), *NOT_BUILT[""]]
-    swapped = [name for name in known if len(name) == len(word) and sorted(name) == sorted(word)]
-    return next(iter([*swapped, *nearest(word, known, cutoff=0.7)]), "")
+    return next(iter(nearest(word, known, cutoff=0.7)), "")
 
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
@@ -267,6 +266,7 @@ def _run(command: "ModuleType", options: "Namespace", debug: bool) -> int:
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
         gc.set_threshold(*COLLECTOR)
+        gc.freeze()
         gc.enable()
         done = command.run(options)
         return int(asyncio.run(done) if asyncio.iscoroutine(done) else done)

@@ -1,7 +1,9 @@
 """The words of a command line -> options: the parser, and what several commands take."""
 
 import argparse
+import os
 import re
+import sys
 
 TYPE_CHECKING = False  # `typing` itself takes 3 ms
 if TYPE_CHECKING:
@@ -26,11 +28,29 @@ class Parser(argparse.ArgumentParser):
     """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
     def __init__(self, **settings: "Any") -> None:
-        super().__init__(**settings, add_help=False)
+        made = settings.pop("formatter_class", argparse.HelpFormatter)
+
+        def make_formatter(*, prog: str) -> argparse.HelpFormatter:
+            # Else argparse loads what compresses files, to ask for the width at each option: 1 ms.
+            formatter: argparse.HelpFormatter = made(prog=prog, width=_find_width() - 2)
+            return formatter
+
+        super().__init__(**settings, add_help=False, formatter_class=make_formatter)
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 
     def error(self, message: str) -> "NoReturn":
         raise Mistake(f'{_explain(message).removesuffix(".")}. Run "{self.prog} --help".')
+
+
+def _find_width() -> int:
+    """Returns what `shutil.get_terminal_size` does."""
+    columns = os.environ.get("COLUMNS", "")  # noqa: TID251 - what a shell says of its window
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 80
 
 
 def _explain(message: str) -> str:

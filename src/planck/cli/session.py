@@ -20,21 +20,30 @@ from planck.records.visible import make_plain
 
 if TYPE_CHECKING:
     from planck.cli.ask.approver import TerminalApprover
-    from planck.headless import AnswerSchema, Inbox
+    from planck.headless import AnswerSchema, Inbox, Trust
 
-_COMMAND = re.compile(r"/([A-Za-z0-9][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = r"/([A-Za-z0-9][\w.:-]*)(?:\s+(.*))?"
 
 
-def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox | None" = None) -> Planck:
+def open_planck(
+    options: argparse.Namespace,
+    approver: "TerminalApprover | Inbox | None" = None,
+    trust: "Trust | None" = None,
+) -> Planck:
+    """`trust`: what the user said of the folder, where somebody has asked."""
     planck_ = Planck(
         workspace=find_place(options),
-        trust=options.trust,
+        trust=trust or options.trust,
         approver=approver,
         add_dirs=options.add_dir,
         flags=_read_flags(options),
     )
+    asked = trust.state.notice if trust else ""  # the user has just read all that it names
     for notice in (*planck_.list_notices(options.permission_mode), *planck_.find_unkept(options.team)):
-        complain(make_plain(notice))
+        if notice != asked:
+            complain(make_plain(notice))
+    if asked:
+        complain("This folder's own files run nothing. /trust asks again.")
     return planck_
 
 
@@ -112,7 +121,7 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
     """Returns what is said: a command of a file expanded, files and images that it names attached."""
     said = options.prompt or ""
     within = None
-    if found := _COMMAND.fullmatch(said.rstrip()):
+    if found := said.startswith("/") and re.fullmatch(_COMMAND, said.rstrip(), re.DOTALL):
         command = planck_.resources.commands_by_call().get(found[1])
         if command is not None:
             within = planck_.workspace if command.scope == "project" else None
@@ -143,7 +152,7 @@ async def make_input(planck_: Planck, options: argparse.Namespace, prompt: str) 
     for note in attached.notes:
         complain(make_plain(note))
     text = prompt.replace(said, attached.text, 1) if said else prompt
-    return UserMessage((Text(text), *attached.images))
+    return UserMessage((Text(text), *attached.images), typed=prompt if attached.typed else "")
 
 
 def _is_servers(planck_: Planck, name: str) -> bool:
@@ -164,9 +173,14 @@ class Watch:
         show: Callable[[SessionEvent], None],
         *,
         also: Callable[[], Any] | None = None,
+        words: bool = True,
+        flush: Callable[[], None] | None = None,
     ) -> None:
+        """`words`: shows an answer while it is written. `flush` is called after each batch."""
         self._session = session
         self._show = show
+        self._words = words
+        self._flush = flush
         self._seen = session.opened_at
         self._progress = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -191,12 +205,14 @@ class Watch:
 
     async def _run(self) -> None:
         try:
-            async with aclosing(self._session.events(after=self._seen)) as events:
-                async for event in events:
-                    self._show(event)
-                    if event.seq is not None:
-                        self._seen = event.seq
-                        self._progress.set()
+            async with aclosing(self._session.follow(self._seen, words=self._words)) as batches:
+                async for events in batches:
+                    for event in events:
+                        self._show(event)
+                        self._seen = event.seq or self._seen
+                    if self._flush:
+                        self._flush()
+                    self._progress.set()
         finally:
             self._progress.set()
 

@@ -238,9 +238,10 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             if options.output_format == "stream-json":
                 _write(encode_frame("init", _init(session, planck_), session.id))
                 options.begun = True
-                watch = Watch(session, lambda event: _write(event.frame()))
+                lines = _Lines()
+                watch = Watch(session, lines.add, flush=lines.flush)
             elif options.output_format == "text" and not options.verbose:
-                watch = Watch(session, _tell_retry)
+                watch = Watch(session, _tell_retry, words=False)
             told = Watch(session, _open_reporter(session).show) if options.verbose else None
             result = await stops.run(work)
             for one in (watch, told):
@@ -272,19 +273,20 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 async def _on_terminal(
     work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
 ) -> int:
+    from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import say_evidence, summarise
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
     terminal = person.terminal if person else Terminal()
-    screen = Reporter(terminal, work.session)
+    screen = Reporter(terminal, work.session, seen_diffs=person.seen_diffs if person else None)
     watch = Watch(work.session, screen.show, also=screen.run if terminal.live else None)
     head = work.session.head
     result = await stops.run(work)
     await watch.finish()
     screen.done()
     if result.text and not screen.answered:
-        terminal.answer(result.text)
+        terminal.answer(Answer(result.text))
     code = _report(options, result, answered=True)
     terminal.line(summarise(result), "dim", wrap=True)
     if evidence := work.session.evidence(head):
@@ -429,6 +431,21 @@ def _list_denials(result: RunResult) -> list[str]:
         advised.add(advice)
         lines.append(f"Tool {denial['tool']} was not run: {denial['reason'].rstrip('.')}.{more}")
     return lines
+
+
+class _Lines:
+    """The lines of stream-json: those of what came together are written together."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def add(self, event: SessionEvent) -> None:
+        self._lines.append(event.frame())
+
+    def flush(self) -> None:
+        lines, self._lines = self._lines, []
+        if lines:
+            _write(b"\n".join(lines))
 
 
 def _write(line: bytes) -> None:

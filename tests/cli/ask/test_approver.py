@@ -38,7 +38,7 @@ async def test_an_edit_is_asked_about_by_its_diff(tmp_path: Path) -> None:
         (bench.work / "a.py").write_text("x = 1\n")
         run_ = await run(bench)
         at = await run_.until("asks to use edit:\r\n    --- a/a.py\r\n    +++ b/a.py\r\n")
-        at = await run_.until("    -x = 1\r\n    +x = 2\r\n", at)
+        at = await run_.until("    1 -x = 1\r\n    1 +x = 2\r\n", at)
         at = await run_.until("y: allow once", at)
         run_.type("y\n")
         at = await run_.until("[this call would fail: no_match: ", at)
@@ -59,7 +59,7 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
         assert "echo safe\\x0d\\x1b[2K\\u202e; touch ran # " + "x" * 300 + " end" in run_.text.replace(
             "\r\n", ""
         )
-        assert "outside the sandbox: it may change any of your files and use the network" in run_.text
+        assert "it may write in the workspace, without network access" in run_.text
         assert "s: for this session" not in run_.text
         run_.type("\n")
         at = await run_.until("Enter alone is not an answer", at)
@@ -76,8 +76,7 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
 
 async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
     """Typed while the first call ran: the second question finds it in the terminal."""
-    (tmp_path / "gate").mkdir()
-    slow = "touch one && until [ -e ../gate/open ]; do sleep 0.01; done"
+    slow = "touch one && until [ -e open ]; do sleep 0.01; done"
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
@@ -85,7 +84,7 @@ async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: P
         run_.type("y\n")
         await until(bench.work / "one")
         run_.type("y\n")
-        (tmp_path / "gate" / "open").touch()
+        (bench.work / "open").touch()
         at = await run_.until("    touch two", at)
         at = await run_.until("y: allow once", at)
         run_.type("n\n")
@@ -110,11 +109,11 @@ async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(tmp_path
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
-        at = await run_.until("e RULE: change")
+        at = await run_.until("w RULE: change")
         for paste in PASTES:
             run_.type(paste)
             at = await run_.until("Pasted text and multiple lines do not count", at)
-            at = await run_.until("e RULE: change", at)
+            at = await run_.until("w RULE: change", at)
         assert "asks to use bash:\r\n    touch ran" in run_.text
         run_.type("n\n")
         await run_.until("done", at)
@@ -161,7 +160,7 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
         run_ = await run(bench)
         at = await run_.until("y: allow once")
         at = await run_.until(
-            "s: for this session and this agent, allow exactly: bash touch one (outside the sandbox)\r\n",
+            "s: for this session and this agent, allow exactly: bash touch one\r\n",
             at,
         )
         run_.type("s\n")
@@ -169,9 +168,9 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
         at = await run_.until("y: allow once", at)
         run_.type("y\n")
         at = await run_.until("    rm one", at)
-        at = await run_.until("r: always allow; saves {", at)
-        at = await run_.until(f"}} in {bench.home / 'config.json'}", at)
-        run_.type("r\n")
+        at = await run_.until("a: always allow exactly in this project: bash rm one (saved in ", at)
+        at = await run_.until(f"{bench.home / 'config.json'})", at)
+        run_.type("a\n")
         at = await run_.until("    rm more", at)
         at = await run_.until("y: allow once", at)
         run_.type("y\n")
@@ -180,8 +179,9 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
     assert run_.text.count("asks to use bash:") == 4
     assert list(bench.work.iterdir()) == []
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
-    rule = {"tool": "bash", "decision": "allow", "command": "rm one", "exact": True, "unconfined": True}
-    assert rules == [rule]
+    rule = {"tool": "bash", "decision": "allow", "command": "rm one", "exact": True}
+    here = {"project": str(bench.work), "project_id": str(bench.work.stat().st_ino)}
+    assert rules == [{**rule, **here}]
 
 
 async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anything(tmp_path: Path) -> None:
@@ -197,29 +197,33 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
             subprocess.run(["git", *words], cwd=bench.work, check=True)
         (bench.work / "one").touch()
         run_ = await run(bench)
-        at = await run_.until("e RULE: change the rule before you answer (for example, e git commit *)")
-        run_.type("e git *\n")
+        at = await run_.until("w: widen the rule to git commit * (outside the sandbox) before you answer")
+        run_.type("w git *\n")
         at = await run_.until("a rule cannot have * directly after 'git'", at)
         at = await run_.until("exactly: bash git commit -m x", at)
-        at = await run_.until("e RULE:", at)
-        run_.type("e git commit *\n")
+        at = await run_.until("w RULE:", at)
+        run_.type("w\n")
         at = await run_.until("s: for this session and this agent, allow: bash git commit *", at)
-        at = await run_.until('"command": "git commit *"', at)
-        at = await run_.until("e RULE:", at)
-        run_.type("r\n")
+        at = await run_.until("a: always allow in this project: bash git commit *", at)
+        at = await run_.until("w: back to the exact command · w RULE:", at)
+        run_.type("a\n")
         at = await run_.until("    rm one", at)  # `git commit --amend` was not asked about
         at = await run_.until("y: allow once", at)
-        run_.type("e rm *\n")
+        run_.type("w rm *\n")
         at = await run_.until("a rule cannot have * after 'rm', which could then do anything", at)
         at = await run_.until("y: allow once", at)
-        run_.type("n not that one, please\n")
+        run_.type("o\n")
+        at = await run_.until("    rm one", at)
+        at = await run_.until("y: allow once", at)
+        run_.type("e not that one, please\n")
         await run_.until("done", at)
         assert await run_.end() == 0
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
-    rule = {"tool": "bash", "decision": "allow", "command": "git commit *"}
-    assert rules == [rule]
+    rule = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
+    here = {"project": str(bench.work), "project_id": str(bench.work.stat().st_ino)}
+    assert rules == [{**rule, **here}]
     assert (
-        ': the user said no: "not that one, please". Do what they say.'
+        ': the user wants a change: "not that one, please". Do what they say.'
         in server.asked[3].json["messages"][-1]["content"]
     )
 
@@ -252,16 +256,16 @@ async def test_a_run_asks_with_the_box_and_the_keys_of_a_conversation(tmp_path: 
         at = await run_.until("Allowed once: ", at)
         at = await run_.until(KEYS, at)
         run_.type("e")
-        at = await run_.until("Tell orchestrator why:", at)
+        at = await run_.until("Tell orchestrator what to change:", at)
         run_.type("use git log instead\r")
-        at = await run_.until("Denied: bash touch ran (reason: use git log instead)", at)
+        at = await run_.until("denied by you: use git log instead", at)
         await run_.until("mended", at)
         assert await run_.end() == 0
     seen = "\n".join(run_.seen)
-    assert [seen.count(once) for once in ("mended", "Allowed once", "Denied: ", "3 steps")] == [1] * 4
-    assert "Tell orchestrator why:" not in seen  # what was painted was taken away
+    assert [seen.count(once) for once in ("mended", "Allowed once", "denied by", "3 steps")] == [1] * 4
+    assert "Tell orchestrator what to change:" not in seen  # what was painted was taken away
     assert (bench.work / "a.py").read_text() == "x = 2\n"
-    assert 'the user said no: "use git log instead"' in server.asked[2].json["messages"][-1]["content"]
+    assert 'the user wants a change: "use git log instead"' in server.asked[2].json["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("format", ["text", "json"])
@@ -302,22 +306,22 @@ async def test_what_no_hand_typed_at_a_run_s_question_approves_nothing(
         at = await run_.until(KEYS)
         run_.type(typed)
         at = await run_.until(seen, at)
-        run_.type("\x03\x03")  # for what stands in the input, then for the question
-        await run_.until("Denied: bash touch ran", at)
+        run_.type("\x1b")
+        await run_.until("denied by you", at)
         assert await run_.end() == 0
     assert not (bench.work / "ran").exists()
     assert server.asked[1].json["messages"][-1]["content"].startswith("permission_denied: ")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-async def test_a_signal_at_a_run_s_question_ends_the_run_and_gives_the_terminal_back(
-    tmp_path: Path, number: signal.Signals, code: int
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 130)])
+async def test_a_signal_or_ctrl_c_at_a_run_s_question_ends_the_run_and_gives_the_terminal_back(
+    tmp_path: Path, number: signal.Signals | None, code: int
 ) -> None:
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run_by_keys(bench)
         at = await run_.until(KEYS)
-        run_.process.send_signal(number)
+        run_.process.send_signal(number) if number else run_.type("\x03")
         at = await run_.until("Resume with: planck run -r", at)
         assert await run_.end() == code
     assert not (bench.work / "ran").exists()

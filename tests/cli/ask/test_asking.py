@@ -20,17 +20,20 @@ class Command(NamedTuple):
 
 
 ASKING = {
+    "commands/setup.py:_read": Command(("setup",), way_out="planck auth login"),
     "commands/undo.py:run": Command(("undo",)),
     "commands/sessions.py:_delete": Command(("sessions", "delete", "here")),
     "commands/permissions.py:_trust": Command(("permissions", "trust")),
     "commands/auth.py:_read_key": Command(("auth", "login", "anthropic"), way_out="Enter the key"),
-    "commands/setup.py:_ask": Command(("setup",), way_out="planck auth login"),
-    "commands/setup.py:_read": Command(("setup",), way_out="planck auth login"),
     "ask/pick.py:pick_session": Command(("run", "go", "-r"), way_out="planck sessions list"),
 }
 """By the function that asks: a command line that leads there, and what its error names as the way out."""
 
 NOT_ASKING = {
+    "commands/setup.py:_read": Command(("setup",), way_out="planck auth login"),
+    "ask/typed_line.py:read_line": "reads an answer of setup and sign-in, whose commands refuse before",
+    "ask/typed_line.py:read_secret": "reads a key in a conversation, which needs a terminal",
+    "ask/trust.py:_ask_by_line": "asks where there is a terminal; else nothing is trusted",
     "ask/typed_line.py:ask": "what the others ask with; it refuses where there is no terminal",
     "ask/lines.py:_read": "reads the lines of a conversation, which are commands",
     "ask/browser_sign_in.py:read": "the answer comes from the browser; a pasted address replaces it",
@@ -41,7 +44,8 @@ NOT_ASKING = {
 """By the function that reads standard input: why nothing is confirmed there."""
 
 _READS = re.compile(
-    r"(?<![.\w])(?:ask|input|getpass)\(|sys\.stdin\.(?:readline|read|buffer)|in sys\.stdin\b|\(sys\.stdin\)"
+    r"(?<![.\w])(?:ask|input|getpass|read_line)\(|sys\.stdin\.(?:readline|read|buffer)|in sys\.stdin\b"
+    r"|\(sys\.stdin\)"
 )
 
 
@@ -58,6 +62,14 @@ def find_readers() -> Iterator[str]:
 
 def test_every_function_that_reads_an_answer_is_listed_here() -> None:
     assert {*find_readers()} == {*ASKING, *NOT_ASKING}
+
+
+def test_every_command_that_takes_yes_takes_its_letter_too() -> None:
+    """In the reference, which is made of the parsers."""
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
+    options = re.findall(r"^ *- `([^`]*--yes)`", page, re.MULTILINE)
+    assert len(options) >= 3
+    assert {*options} == {"-y, --yes"}
 
 
 def read_files(*folders: Path) -> dict[str, bytes]:

@@ -42,9 +42,20 @@ def test_a_box_says_who_what_what_it_adds_why_and_what_would_last() -> None:
         "│ effect  runs outside the sandbox: it may change any file of yours and use the network",
         "│ reason  mode 'ask': it was tried in the read-only sandbox without network, and failed",
         "│ s       Allow bash make test for this session (this agent only)",
-        "│ a       Always allow bash make test (saved in /home/me/.planck/config.json)",
-        "╰ y once · s session · a always · n deny · e deny with a reason · o show all",
+        "│ a       Always allow bash make test in this project (saved in /home/me/.planck/config.json)",
+        "╰ y once · s session · a always · n deny · e say what to change · o show all",
     ]
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_box_shows_what_a_key_allows_before_the_whole_reason(width: int) -> None:
+    why = "a trial run in the read-only sandbox without network failed (touch: Read-only file system)"
+    rule = "bash npm run build"
+    facts = " ".join(
+        row.removeprefix("│").strip() for row in rows(make_question(reason=why, rule=rule), width)
+    )
+    assert f"Allow {rule} for this session (this agent only)" in facts
+    assert f"Always allow {rule} in this project (saved in" in facts
 
 
 def test_an_edit_is_its_diff() -> None:
@@ -54,7 +65,7 @@ def test_an_edit_is_its_diff() -> None:
         count=2,
     )
     assert shown[0] == "▲ [1/2] builder (for orchestrator) asks: edit prices.py +1 -1"
-    assert shown[1:5] == ["│ @@ -1,3 +1,3 @@", "│  def total():", "│ -    return 1", "│ +    return 2"]
+    assert shown[1:4] == ["│ 1  def total():", "│ 2 -    return 1", "│ 2 +    return 2"]
 
 
 def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
@@ -70,7 +81,7 @@ def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
 
 def test_what_can_be_allowed_once_only_offers_no_more() -> None:
     question = make_question(rule="", place="")
-    assert rows(question)[-1] == "╰ y once · n deny · e deny with a reason · o show all"
+    assert rows(question)[-1] == "╰ y once · n deny · e say what to change · o show all"
     assert list_keys(question) == "yneo"
 
 

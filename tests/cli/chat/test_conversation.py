@@ -1,10 +1,13 @@
 """A conversation as a person has it: `planck` on a terminal, what is typed, seen, and sent to the model."""
 
+import asyncio
 import json
 import re
 import resource
 import sys
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -44,22 +47,40 @@ def last_message(server: WireServer, number: int = -1) -> Any:
     return server.asked[number].json["messages"][-1]["content"]
 
 
-async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Path) -> None:
+async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown_once(tmp_path: Path) -> None:
     edit = chat.calls(("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
     async with WireServer([edit, chat.text("mended")]) as server:
         bench = Bench(tmp_path, server.url)
         (bench.work / "a.py").write_text("x = 1\n")
         run = await talk(bench, "go")
         at = await run.until("asks: edit")
+        at = await run.until("+x = 2", at)
         at = await run.until(KEYS, at)
         run.type("y")
         at = await run.until("Allowed once: edit a.py +1 -1", at)
         at = await run.until("✓ ", at)
         at = await run.until("edit a.py", at)
-        at = await run.until("+x = 2", at)
         at = await run.until("Completed · 2 steps", at)
+        assert "\n".join(run.seen).count("+x = 2") == 1
+        run.type("\x0f")  # the page of folded output has it whole
+        at = await run.until("Output, newest first", at)
+        at = await run.until("+x = 2", at)
+        run.type("q")
         await leave(run, at)
     assert (bench.work / "a.py").read_text() == "x = 2\n"
+
+
+async def test_a_diff_that_did_not_fit_its_box_is_drawn_when_it_is_applied(tmp_path: Path) -> None:
+    lines = "".join(f"line {number}\n" for number in range(12))
+    write = chat.calls(("write", {"path": "new.txt", "content": lines}))
+    async with WireServer([write, chat.text("written")]) as server:
+        run = await talk(Bench(tmp_path, server.url), "go")
+        at = await run.until(KEYS)
+        assert "line 11" not in "\n".join(run.seen)
+        run.type("y")
+        at = await run.until("Completed · 2 steps", at)
+        assert "\n".join(run.seen).count("+line 11") == 1
+        await leave(run, at)
 
 
 @pytest.mark.parametrize(
@@ -97,26 +118,62 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type("e")
-        at = await run.until("Tell orchestrator why:", at)
+        at = await run.until("Tell orchestrator what to change:", at)
         run.type("use git log instead\r")
         at = await run.until("Completed", at)
         await leave(run, at)
-    assert 'the user said no: "use git log instead"' in last_message(server)
+    assert 'the user wants a change: "use git log instead". Do what they say.' in last_message(server)
     assert not (bench.work / "ran").exists()
 
 
-@pytest.mark.parametrize("key", ["\x1b", "\x03"])
-async def test_esc_and_ctrl_c_refuse_a_question_and_the_turn_goes_on(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize("key", ["\x1b", "n", "\x04"])
+async def test_a_refusal_takes_one_line_and_the_turn_goes_on(tmp_path: Path, key: str) -> None:
     async with WireServer([bash("touch ran"), chat.text("I go on")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
         at = await run.until(KEYS)
         run.type(key)
-        at = await run.until("Denied: bash touch ran", at)
+        at = await run.until("denied by you", at)
         at = await run.until("Completed", at)
+        last = next(number for number, row in enumerate(run.seen) if row.startswith("╰"))
+        assert run.seen[last + 1 : last + 4] == ["  ✗ bash touch ran  denied by you", "", "I go on"]
         await leave(run, at)
     assert last_message(server).startswith("permission_denied: ")
     assert "unknown" not in last_message(server)
+
+
+@pytest.mark.parametrize("typed", ["\x03", "e\x03"], ids=["at the keys", "at the change"])
+async def test_ctrl_c_at_a_question_ends_the_turn(tmp_path: Path, typed: str) -> None:
+    async with WireServer([bash("touch ran"), chat.text("never said")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until(KEYS)
+        for key in typed:
+            run.type(key)
+            at = await run.until("what to change:" if key == "e" else "Interrupted · 1 step", at)
+        last = next(number for number, row in enumerate(run.seen) if row.startswith("╰"))
+        assert run.seen[last + 1].startswith("  ✗ bash touch ran  denied: the turn was stopped")
+        assert run.seen[last + 2].startswith("Interrupted")
+        await leave(run, at)
+    assert len(server.asked) == 1
+    assert not (bench.work / "ran").exists()
+
+
+async def test_the_whole_call_can_be_shown_while_its_change_is_written(tmp_path: Path) -> None:
+    long = f"touch {' '.join(f'file{number}' for number in range(200))} # the-end"
+    async with WireServer([bash(long), chat.text("I look elsewhere")]) as server:
+        run = await talk(Bench(tmp_path, server.url), "go")
+        box = await run.until("asks: bash")  # before it, the trial's own output may have been shown
+        at = await run.until(KEYS, box)
+        for typed in ("e", "only the first"):
+            run.type(typed)
+            at = await run.until("what to change" if typed == "e" else typed, at)
+        assert "the-end" not in run.text[box:]
+        run.type("\x0f")
+        at = await run.until("the-end", at)
+        run.type("\r")
+        at = await run.until("denied by you: only the first", at)
+        await leave(run, await run.until("Completed", at))
 
 
 @pytest.mark.parametrize("paste", ["\x1b[200~y\x1b[201~", "\x1b[200~look:\ny\ns\na\n\x1b[201~"])
@@ -128,7 +185,7 @@ async def test_a_paste_at_a_question_approves_nothing(tmp_path: Path, paste: str
         run.type(paste)
         at = await run.until("Pasted text does not count", at)
         run.type("\x1b")
-        at = await run.until("Denied: bash touch ran", at)
+        at = await run.until("denied by you", at)
         at = await run.until("Completed", at)
         assert not (bench.work / "ran").exists()
         run.process.kill()
@@ -159,7 +216,7 @@ async def test_two_questions_are_answered_in_any_order(tmp_path: Path) -> None:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
         at = await run.until("[1/2] orchestrator asks: bash touch ")
-        at = await run.until(" · y s a n e o", at)
+        at = await run.until(" n e o", at)
         run.type("2")
         at = await run.until("[2/2]", at)
         at = await run.until("touch ", at)  # whichever came second
@@ -409,6 +466,8 @@ async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
         run.type("/interrupt builder\r")
         at = await run.until("Stopping builder.", at)
         at = await run.until("Interrupted · ", at)
+        run.type("/interrupt lead\r")
+        at = await run.until("lead is not working.", at)
         await leave(run, at)
 
 
@@ -427,6 +486,89 @@ async def test_what_is_queued_is_said_when_the_turn_has_ended(tmp_path: Path) ->
         await leave(run, at)
     assert last_message(server) == "and then this"
     assert len(server.asked) == 3
+
+
+class Compaction:
+    """A model whose summary begins at once and ends when `gate` opens; all else it answers with an echo."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+
+    def __call__(self, asked: Asked) -> Reply:
+        if "memory of a coding agent" in str(asked.json["messages"][0]):
+            first, *rest = chat.text("They talked.").pieces
+            return Reply([first, self.gate, *rest])
+        said = last_said(asked)
+        words = "a long answer " * 1_500 if said == "on" else f"heard: {said}."
+        return chat.text(words, usage={"prompt_tokens": 20_000, "completion_tokens": 5_000})
+
+
+def last_said(asked: Asked) -> Any:
+    return [message["content"] for message in asked.json["messages"] if message["role"] == "user"][-1]
+
+
+@asynccontextmanager
+async def compacting(folder: Path, **env: str) -> AsyncIterator[tuple[WireServer, Compaction, TerminalRun]]:
+    """A conversation in which the history is being compacted, and two messages were typed since."""
+    model = Compaction()
+    async with WireServer(model) as server:
+        bench = Bench(folder, server.url)
+        run = await on_terminal(*FULL, home=bench.home, work=bench.work, columns=100, env=env)
+        at = await run.until("/help")
+        for _ in range(2):
+            run.type("on\r")
+            at = await run.until("Completed", at)
+        run.type("/compact\r")
+        if not env:
+            at = await run.until("compacting the history", at)
+        for typed in ("first", "second"):
+            run.type(f"{typed}\r")
+            at = await run.until(f"{'Queued' if env else 'queued'}: {typed}", at)
+        yield server, model, run
+
+
+async def test_messages_typed_during_a_compaction_are_queued_and_sent_behind_it(tmp_path: Path) -> None:
+    async with compacting(tmp_path) as (server, model, run):
+        at = await run.until("2 queued")
+        model.gate.set()
+        at = await run.until("Compacted: ", at)
+        at = await run.until("heard: first.", at)
+        at = await run.until("heard: second.", at)
+        at = await run.until("Completed", at)
+        await leave(run, at)
+    assert [last_said(asked) for asked in server.asked[-2:]] == ["first", "second"]
+
+
+async def test_a_queued_message_is_edited_and_removed_and_esc_ends_the_compaction(tmp_path: Path) -> None:
+    async with compacting(tmp_path) as (server, _, run):
+        at = await run.until("2 queued")
+        for typed, seen in (
+            ("\x1b[A", "> second"),
+            ("\x03", "1 queued"),
+            ("\x1b", "Compaction stopped. The history is unchanged."),
+        ):
+            run.type(typed)
+            at = await run.until(seen, at)
+        await run.until_seen(lambda rows: "> first" in rows)  # given back to who stopped it
+        run.type("\x03")
+        run.type("/context\r")
+        at = await run.until("messages", at)
+        await leave(run, at)
+    assert "first" not in [last_said(asked) for asked in server.asked]
+
+
+@pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}], ids=["screen", "lines"])
+async def test_what_is_queued_at_the_end_is_told_and_not_sent(tmp_path: Path, env: dict[str, str]) -> None:
+    async with compacting(tmp_path, **env) as (server, _, run):
+        at = len(run.text)
+        run.type("/exit\r")
+        at = await run.until("Compaction stopped. The history is unchanged.", at)
+        at = await run.until("2 queued messages were not sent", at)
+        at = await run.until("first", at)
+        at = await run.until("second", at)
+        await run.until("Resume with: planck -r", at)
+        assert await run.end() == 0
+    assert last_said(server.asked[-1]) not in ("first", "second")
 
 
 async def test_a_plan_is_made_without_rights_and_carried_out_once_it_is_accepted(tmp_path: Path) -> None:

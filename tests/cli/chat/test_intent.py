@@ -59,7 +59,14 @@ def test_what_is_meant(line: str, intent: Intent) -> None:
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [("/comapct", "/compact"), ("/hlep me", "/help"), ("/reviw x", "/review"), ("/foo", "/fork")],
+    [
+        ("/comapct", "/compact"),
+        ("/hlep me", "/help"),
+        ("/reviw x", "/review"),
+        ("/foo", "/fork"),
+        ("/modle", "/model"),
+        ("/moed", "/mode"),
+    ],
 )
 def test_a_typo_is_told_with_what_was_meant_and_never_said(line: str, meant: str) -> None:
     mistake = read(line)

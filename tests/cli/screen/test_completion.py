@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from planck.cli.screen.completion import Choice, Files, Menu, Words
-from planck.headless import walk
+from planck.headless import attach, walk
 
 
 async def texts(completer: Files | Words, before: str) -> list[str]:
@@ -36,12 +36,26 @@ async def test_files_honour_gitignore_and_come_by_their_names_first(tmp_path: Pa
     assert await texts(files, "see @pars") == [
         "src/deep/parse.md ",
         "src/parser.py ",
-        "docs/how to parse.md ",
+        '"docs/how to parse.md" ',
     ]
     assert await texts(files, "@b") == ["builder "]
     assert await texts(files, "mail a@pars") == []
     assert await texts(files, "@parser and") == []
     assert await files.complete("x @src/d") == [Choice(3, "src/deep/parse.md ")]
+
+
+async def test_a_path_with_blanks_is_completed_in_the_quotes_that_a_message_needs(tmp_path: Path) -> None:
+    names = ("my notes.txt", 'a "b" c.txt', "it's.txt", "'quoted.txt")
+    for name in names:
+        (tmp_path / name).write_text(name)
+    files = Files(tmp_path, walk)
+    for typed, name in (("my", names[0]), ('"my no', names[0]), ("'my no", names[0]), ("a", names[1])):
+        (choice,) = await files.complete(f"see @{typed}")
+        assert choice.start == 5
+        assert attach(f"see @{choice.text}", tmp_path).text.count(name) == 3, choice
+    assert await texts(files, "@it") == ["it's.txt "]
+    assert await texts(files, "@'quo") == ['"\'quoted.txt" ']
+    assert await texts(files, '@"my notes.txt" and') == []
 
 
 async def test_a_walk_that_takes_long_holds_nobody_up_and_happens_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import permutations
 
 import pytest
 
@@ -19,13 +20,16 @@ from tests.virtual_time import run_virtual
 class Hands:
     """Types; and is the screen, which keeps what it is told."""
 
-    def __init__(self, keys: dict[str, str | list[str]] | None = None) -> None:
+    def __init__(self, keys: dict[str, str | list[str]] | None = None, *, rich: bool = True) -> None:
         self.told: list[Input] = []
         self.hints: list[str] = []
         self.done: list[str] = []
-        self.controller = InputController(self, read_key_map(keys), History())
-        self.controller.input.use(RichEditor(vi=bool(keys and keys.get("editing") == "vi")))
+        key_map = read_key_map(keys)
+        self.controller = InputController(self, key_map, History())
+        if rich:
+            self.controller.input.use(RichEditor(vi=key_map.vi))
         self._decoder = Decoder()
+        self._decoder.use(key_map.keys)
 
     async def type(self, *chunks: str, pause: float = 0.06) -> None:
         for chunk in chunks:
@@ -39,7 +43,7 @@ class Hands:
     def tell(self, happened: Input) -> None:
         self.told.append(happened)
 
-    def hint(self, text: str) -> None:
+    def hint(self, text: str, *, again: bool = False) -> None:
         self.hints.append(text)
 
     def print(self, block: str | Sequence[str]) -> None:
@@ -55,7 +59,7 @@ class Hands:
         self.done.append("editor")
 
 
-async def ask(hands: Hands, keys: str = "ysan") -> "asyncio.Task[str]":
+async def ask(hands: Hands, keys: Sequence[str] = "ysan") -> "asyncio.Task[str]":
     """A question that was just painted."""
     asking = asyncio.ensure_future(hands.controller.answer(keys))
     await asyncio.sleep(0)
@@ -180,6 +184,25 @@ def test_a_text_may_be_begun_at_a_question() -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize("typed", ["y", "n", "\x1b", "\t"])
+@pytest.mark.parametrize("state", ["search", "menu"])
+def test_what_is_typed_into_a_search_or_a_list_answers_nothing(state: str, typed: str) -> None:
+    async def main() -> None:
+        hands = Hands()
+        if state == "search":
+            await hands.type("\x12")
+        else:
+            await hands.type("/co", pause=2.0)
+            hands.controller.offer([Choice(1, "compact ")])
+        if state == "menu" and typed in "yn":
+            return  # the list is of what was written: a key that comes much later is an answer
+        asking = await ask(hands, ["y", "n", "esc", "tab"])
+        await hands.type(typed)
+        assert await answer_of(asking) is None
+
+    run_virtual(main())
+
+
 def test_ctrl_c_answers_at_once_where_it_may() -> None:
     async def main() -> None:
         hands = Hands()
@@ -211,7 +234,7 @@ def test_ctrl_c_answers_at_once_where_it_may() -> None:
         (("\x1b", "\x1b"), False, [Pressed("rewind")]),
         (("\x1b\x1b",), False, [Pressed("rewind")]),
         (("\x1b", "x", "\x1b"), False, []),
-        (("draft", "\x03", "\x03"), True, [Pressed("cleared"), Pressed("interrupt")]),
+        (("draft", "\x03", "\x03"), True, [Pressed("cleared"), Pressed("stop")]),
         (("\x03",), False, []),
         (("\x03", "\x03"), False, [Pressed("quit")]),
         (("draft", "\x03", "\x03"), False, [Pressed("cleared")]),
@@ -299,6 +322,58 @@ def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
 )
 def test_a_key_is_named_as_a_person_writes_it(keys: dict[str, str], named: str) -> None:
     assert name_key(read_key_map(keys), "interrupt") == named
+
+
+_CSI = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
+_TILDES = {"insert": 2, "delete": 3, "pageup": 5, "pagedown": 6}
+_CODES = {"enter": 13, "tab": 9, "esc": 27, "backspace": 127}
+
+
+def spell_out(held: tuple[str, ...], last: str) -> str:
+    """What a terminal sends for a key; where every terminal can, as the oldest do."""
+    number = 1 + sum({"s": 1, "a": 2, "c": 4}[one] for one in held)
+    if last in _CSI:
+        return f"\x1b[1;{number}{_CSI[last]}"
+    if last in _TILDES:
+        return f"\x1b[{_TILDES[last]};{number}~"
+    if last in _CODES:
+        return chr(_CODES[last]) if not held else f"\x1b[{_CODES[last]};{number}u"
+    old = {(): last, ("s",): last.upper(), ("a",): f"\x1b{last}"}
+    if last.isalpha() or last == "[":  # "^[" is how Esc is written
+        old |= {("c",): chr(ord(last.upper()) - 64), ("a", "c"): f"\x1b{chr(ord(last.upper()) - 64)}"}
+    seen = old.get(tuple(sorted(held)), "")
+    return seen if seen not in ("", "\x1b[", "\x1bO", "\x1b\x1b") else f"\x1b[{ord(last)};{number}u"
+
+
+def test_every_key_that_can_be_chosen_does_what_it_was_chosen_for() -> None:
+    """Each key with each set of Ctrl, Alt and Shift, in each order: it acts, or the user is told why not."""
+
+    async def main() -> list[str]:
+        dead, plain = [], "abcdefghijklmnopqrstuvwxyz0123456789-[]/.,;?@^_"
+        for last in (*_CSI, *_TILDES, *_CODES, *plain):
+            for held in (one for count in range(4) for one in permutations("acs", count)):
+                key = "-".join((*held, last))
+                key_map = read_key_map({"team": key})
+                if key_map.problems:
+                    assert repr(key) in key_map.problems[0]
+                    continue
+                hands = Hands({"team": key}, rich=False)
+                await hands.type(spell_out(held, last))
+                if hands.told != [Pressed("team")]:
+                    dead.append(key)
+        return dead
+
+    assert run_virtual(main()) == []
+
+
+def test_a_key_that_can_t_do_its_work_is_told() -> None:
+    refused = read_key_map({"submit": "x", "queue": ["c-x", "q"], "team": "c-o", "output": "c-o"})
+    assert [problem.split(". ")[0] for problem in refused.problems] == [
+        "keys: 'x' is typed into the message, so submit stays on enter",
+        "keys: 'q' is typed into the message, so queue stays on tab",
+        "keys: c-o is set for team and for output, which has it now",
+    ]
+    assert refused.keys["c-o"] == "output"
 
 
 def test_a_changed_key_does_what_the_table_says() -> None:

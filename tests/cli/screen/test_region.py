@@ -77,20 +77,26 @@ def test_rows_that_the_terminal_wrapped_again_are_taken_away(narrow: int) -> Non
     erased.clear()
     region.paint(Frame(["> "], (0, 2)), narrow)
     heights = [-(-len(row) // narrow) for row in rows]
-    below = sum(heights) - 1 - heights[0] - 50 // narrow
-    down = f"\x1b[{below}B" if below else ""
-    assert (
-        erased[0]
-        .removeprefix("\x1b[?2026h\x1b[?25l")
-        .startswith(down + "\r\x1b[2K" + "\x1b[1A\x1b[2K" * (sum(heights) - 1) + "> ")
-    )
+    above = heights[0] + 50 // narrow
+    begun = erased[0].removeprefix("\x1b[?2026h\x1b[?25l")
+    assert begun.startswith(f"\x1b[{above}A\r\x1b[{sum(heights)}M> ")
 
 
-def test_rows_are_erased_one_by_one_and_nothing_else_is() -> None:
+def test_a_terminal_that_became_lower_gets_its_last_row_again() -> None:
+    written: list[str] = []
+    region = Region(written.append)
+    region.paint(Frame(["> ", "footer"], (0, 2)), 80)
+    region.resized()
+    written.clear()
+    region.paint(Frame(["> ", "footer"], (0, 2)), 80)
+    assert "footer" in "".join(written)
+
+
+def test_rows_are_deleted_from_the_first_one_down_and_nothing_above_is() -> None:
     written: list[str] = []
     region = Region(written.append)
     for width in (110, 60, 110, 60):
         region.paint(frame("x" * (width - 1), "> ", "footer"), width, ["finished"])
     region.clear(60)
-    assert set(re.findall(r"\x1b\[[0-9;?]*([A-Za-z])", "".join(written))) == set("hlKABC")
-    assert set(re.findall(r"\x1b\[([0-9]*)K", "".join(written))) == {"2"}
+    assert set(re.findall(r"\x1b\[[0-9;?]*([A-Za-z])", "".join(written))) == set("hlMAC")
+    assert set(re.findall(r"\x1b\[([0-9]*)M", "".join(written))) == {"3", "4"}

@@ -44,8 +44,7 @@ async def test_a_pasted_stack_trace_is_one_message(tmp_path: Path, brackets: boo
 
 
 async def test_what_was_begun_before_a_question_steers_and_answers_nothing(tmp_path: Path) -> None:
-    slow = "touch one && until [ -e ../gate/open ]; do sleep 0.01; done"
-    (tmp_path / "gate").mkdir()
+    slow = "touch one && until [ -e gate ]; do sleep 0.01; done"
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
@@ -54,7 +53,7 @@ async def test_what_was_begun_before_a_question_steers_and_answers_nothing(tmp_p
         await until(bench.work / "one")
         run.type("y")  # not entered yet
         await run.until_seen(lambda rows: "> y" in rows)
-        (tmp_path / "gate" / "open").touch()
+        (bench.work / "gate").touch()
         at = await run.until("touch two", at)
         at = await run.until("y once", at)
         run.type("\r")

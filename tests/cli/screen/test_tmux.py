@@ -121,6 +121,26 @@ async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tm
     assert sum("Esc interrupts" in line or "? keys" in line for line in typed) == 1
 
 
+@pytest.mark.parametrize("size", [(80, 14), (40, 14), (120, 14)], ids=str)
+async def test_a_lower_terminal_loses_no_line_and_shows_the_footer(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    answer = "".join(f"line {n}\n\n" for n in range(LINES))
+    async with WireServer([chat.text(answer)]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with conversation(bench, 80) as tmux:
+            await tmux("send-keys", "-l", "go")
+            await tmux("send-keys", "Enter")
+            await tmux.until(lambda lines: any(line.startswith("Completed") for line in lines))
+            await tmux.until(lambda lines: any("? keys" in line for line in lines))
+            await tmux("resize-window", "-x", str(size[0]), "-y", str(size[1]))
+            await tmux("send-keys", "-l", "settled")
+            lines = await tmux.until(partial(_end_with, "> settled"))
+            lines = await tmux.until(lambda lines: any("of context" in line for line in lines))
+    assert sum(line.startswith("Completed · 1 step") for line in lines) == 1, "\n".join(lines)
+    assert sum(line == f"line {LINES - 1}" for line in lines) == 1
+
+
 async def test_one_may_detach_and_come_back(tmp_path: Path) -> None:
     async with WireServer([chat.text("all is well")]) as server:
         bench = Bench(tmp_path, server.url)

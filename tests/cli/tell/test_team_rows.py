@@ -111,3 +111,13 @@ async def test_the_footer_says_how_many_messages_wait_for_the_end_of_the_turn() 
 async def test_of_a_run_with_a_limit_its_own_spending_is_shown_not_what_was_spent_before_it() -> None:
     rows = TeamRows(LiveBoard(Board(cost_usd=5.0, budget=Spending(1.0, 0.25))))
     assert "$0.25 of $1.00" in text(rows.footer(139))
+
+
+@pytest.mark.parametrize(
+    ("known", "unpriced", "told"), [(0.0, 0, "$0.00"), (0.0, 2, "cost unknown"), (0.5, 2, "$0.50+")]
+)
+async def test_a_cost_of_which_nothing_is_known_is_not_shown_as_zero(
+    known: float, unpriced: int, told: str
+) -> None:
+    rows = TeamRows(LiveBoard(Board(cost_usd=known, unpriced=unpriced)))
+    assert f" {told} " in f" {text(rows.footer(139))} "

@@ -1,10 +1,13 @@
 """Events in, lines out."""
 
 import base64
+import re
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planck.cli.tell.blocks import FOLDED, Answer, Block, Said, Told
 from planck.cli.tell.diffs import compare, count_changes, draw_diff
@@ -12,12 +15,14 @@ from planck.cli.tell.styled import as_text, cut
 from planck.cli.tell.teller import Teller
 from planck.headless import SessionEvent
 from planck.records import codec
+from planck.records.diffs import cut_middle, diff_texts
 from planck.records.events import Event
 from planck.records.specs import AgentSpec, ModelSpec
 
 MODEL = ModelSpec("local", "m")
 LEAD = AgentSpec("a1", "orchestrator", "orchestrator", "orchestrator", MODEL)
 BUILDER = AgentSpec("a2", "builder", "builder", "worker", MODEL)
+_FILES = st.lists(st.sampled_from(["", "a", "b", "-- c", "++ d", "@@ -1 +1 @@", "12", " 7 "]), max_size=30)
 _count = iter(range(1, 10_000_000))
 
 
@@ -63,13 +68,12 @@ def test_an_edit_shows_its_diff_with_the_lines_of_the_whole_file() -> None:
     args = {"path": "a.py", "old_string": "line 20\n", "new_string": "line twenty\n"}
     assert rows(call(Teller([LEAD]), "edit", args, "done", before=[changed(before)])) == [
         "  ✓ edit a.py  +1 -1",
-        "    @@ -18,5 +18,5 @@",
-        "     line 18",
-        "     line 19",
-        "    -line 20",
-        "    +line twenty",
-        "     line 21",
-        "     line 22",
+        "    18  line 18",
+        "    19  line 19",
+        "    20 -line 20",
+        "    20 +line twenty",
+        "    21  line 21",
+        "    22  line 22",
     ]
 
 
@@ -78,9 +82,97 @@ def test_a_new_file_of_many_lines_is_folded_and_can_be_shown_whole() -> None:
     text = "".join(f"line {n}\n" for n in range(500))
     shown = rows(call(teller, "write", {"path": "a.py", "content": text}, "written"))
     assert shown[0] == "  ✓ write a.py  +500 -0"
-    assert shown[-1] == "    … 489 more lines"
+    assert shown[-1] == "    … 488 more lines"
     assert len(shown) == 14
-    assert teller.folded[-1].rest.count("\n+line") == 500
+    assert [row.split("+")[0].strip() for row in teller.folded[-1].rest.split("\n")] == [
+        str(number) for number in range(1, 501)
+    ]
+
+
+@given(before=_FILES, after=_FILES)
+def test_each_line_of_a_diff_has_its_number_in_the_file(before: list[str], after: list[str]) -> None:
+    old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
+    shown: dict[str, dict[int, str]] = {"-": {}, "+": {}}
+    for line in draw_diff(compare(old, new, "a.py"), 10_000, ""):
+        number, row = re.fullmatch(r" *(\d*) (.*)", as_text(line)).groups()  # type: ignore[union-attr]
+        if number:
+            shown["-" if row[0] == "-" else "+"][int(number)] = row[1:]
+        else:
+            assert row == "⋮"
+    assert all(before[number - 1] == text for number, text in shown["-"].items())
+    assert all(after[number - 1] == text for number, text in shown["+"].items())
+
+
+def test_a_diff_with_a_part_left_out_is_numbered_again_behind_it() -> None:
+    diff = "\n".join(diff_texts("", "".join(f"line {n}\n" for n in range(1, 901)), "a.py"))
+    cut_diff, _ = cut_middle(diff, 400)
+    drawn = [as_text(line).split() for line in draw_diff(cut_diff, 10_000, "")]
+    assert drawn[0] == ["1", "+line", "1"]
+    assert drawn[-1] == ["900", "+line", "900"]
+    assert ["⋮"] not in drawn  # the note says it
+    assert all(words[0] == words[-1] for words in drawn if words[0].isdigit() and "…" not in words[-1])
+    assert sum("lines are not shown" in " ".join(words) for words in drawn) == 1
+
+
+_NOISE = "".join(f"note: expanded from macro {n}\n" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        (
+            "cc -Werror -c x.c\nx.c:3:5: error: expected ';'\n    3 | x\n",
+            ["x.c:3:5: error: expected ';'", "    3 | x"],
+        ),
+        (
+            "E0425: ok\nerror[E0425]: cannot find value\n --> src/main.rs:3\n",
+            ["error[E0425]: cannot find value", " --> src/main.rs:3"],
+        ),
+        (
+            "ModuleNotFoundError: No module named 'x'\n",
+            ["ModuleNotFoundError: No module named 'x'", "note: expanded from macro 0"],
+        ),
+        (
+            "ld: undefined reference to `f'\n",
+            ["ld: undefined reference to `f'", "note: expanded from macro 0"],
+        ),
+        ("Found 0 errors.\n", []),
+        ("", []),
+    ],
+)
+def test_of_a_failed_command_the_lines_that_name_the_error_are_shown(head: str, shown: list[str]) -> None:
+    output = f"{head}{_NOISE}make: stop\n[exit code 2]"
+    told = rows(call(Teller([LEAD]), "bash", {"command": "make"}, output, ok=False))
+    left = head.count("\n") + 41 - len(shown) - 2
+    assert told == [
+        "  ✗ bash make",
+        *(f"    {row}" for row in shown),
+        f"    … {left} more lines",
+        "    note: expanded from macro 39",
+        "    make: stop",
+        "    [exit code 2]",
+    ]
+    well = rows(call(Teller([LEAD]), "bash", {"command": "make"}, output.rpartition("\n")[0]))
+    assert len(well) == 2 + FOLDED
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 line"), (2, "2 lines"), (1_500, "1,500 lines")])
+@pytest.mark.parametrize("blank", ["", "\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_count_of_lines_counts_blank_ones_too(count: int, words: str, blank: str, end: str) -> None:
+    text = "\n".join(["x", *([blank.strip()] * (count - 2)), *(["y"] if count > 1 else [])]) + end
+    assert rows(call(Teller([LEAD]), "read", {"path": "a"}, text)) == [f"  ✓ read a  {words}"]
+
+
+def test_what_is_left_out_is_counted_in_lines() -> None:
+    output = "".join(f"line {n}\n\n" for n in range(1, 11))
+    told = rows(call(Teller([LEAD]), "bash", {"command": "x"}, output))
+    assert told[1:] == ["    … 17 more lines", "    line 8", "    line 9", "    line 10"]
+    teller = Teller([LEAD, BUILDER])
+    spoken = rows([Said((("builder ", ""),), output)])
+    assert spoken[-1] == "    … 14 more lines"
+    assert Said((), output).cut()[1] == 9  # of 20, of which it shows eleven, six of them full
+    assert teller.folded.maxlen
 
 
 def test_a_huge_output_is_folded_to_its_last_lines() -> None:
@@ -203,6 +295,7 @@ def test_a_person_is_told_once_what_they_can_change_about_a_denial(
 ) -> None:
     words = "not now" if "not now" in reason else ""
     data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "by": by, "words": words}
+    data["way_out"] = advice.removeprefix(". ")
     teller = Teller([LEAD])
     assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}{advice}"]
     assert rows(teller.tell(event("permission_decision", data))) == [f"  bash denied{told}"]
@@ -373,14 +466,29 @@ def test_a_sign_of_life_is_a_line_only_where_no_row_moves() -> None:
     assert rows(Teller([LEAD, BUILDER]).tell(alive)) == ["orchestrator model: still writing"]
 
 
+def test_a_file_that_is_written_is_told_by_lines_each_time_it_has_doubled() -> None:
+    teller, told = Teller([LEAD]), []
+    for size in range(100, 3_300, 100):
+        data = {"component": "model", "state": "working", "detail": "still writing", "name": "write"}
+        alive = event("status", {**data, "subject": "src/x.py", "size": size}, delta=True)
+        told += rows(teller.tell(alive))
+    assert told == [f"  writing src/x.py · {size}" for size in ("100", "200", "400", "800", "1.6k", "3.2k")]
+
+
 @pytest.mark.parametrize("after", ["++ y\n", "-- y\n", "x\n++ y\n\n", ""])
 @pytest.mark.parametrize("before", ["-- x\n", "++ x\n", "-- x\n" + "same\n" * 30 + "-- z\n", "\n-- x\n"])
 def test_a_line_that_looks_like_the_name_of_a_file_is_shown_and_counted(before: str, after: str) -> None:
     diff = compare(before, after, "a.sql")
-    drawn = [as_text(line).strip() for line in draw_diff(diff, 100)]
+    drawn = [as_text(line).strip().lstrip("0123456789").lstrip() for line in draw_diff(diff, 100)]
     removed = [f"-{row}" for row in before.splitlines() if row.startswith(("--", "++"))]
     added = [f"+{row}" for row in after.splitlines() if row.startswith(("--", "++"))]
     assert sorted(row for row in drawn if row[1:3] in ("--", "++")) == sorted([*removed, *added])
     assert not any("a.sql" in row for row in drawn)
     plus, minus = (sum(row.startswith(sign) for row in drawn) for sign in "+-")
     assert count_changes(diff) == f"+{plus} -{minus}"
+
+
+def test_a_member_that_joined_is_not_told_again_as_json() -> None:
+    """The event `agent_spawned` says it; the output is for the model."""
+    told = call(Teller([LEAD, BUILDER]), "spawn_agent", {"name": "ann"}, '{"id":"1f8e","tools":["bash"]}')
+    assert rows(told) == ["orchestrator ✓ spawn_agent ann"]

@@ -18,6 +18,7 @@ _ANSWERS = {
     "r": (True, Scope.RULE),
     "a": (True, Scope.RULE),
     "always": (True, Scope.RULE),
+    "\x1b": (False, Scope.ONCE),  # Esc
     "n": (False, Scope.ONCE),
     "no": (False, Scope.ONCE),
 }
@@ -61,7 +62,7 @@ class TerminalApprover:
 
     async def _ask(self, question: Question) -> Answer:
         terminal = self._terminal = self._terminal or Terminal()
-        with terminal.still():
+        with terminal.still(), terminal.holding():
             terminal.line(_call_text(question), whole=True)
             terminal.line(_reasons(question), wrap=True)
             # The question is on the screen, its choices are not: what was typed until now answers nothing.
@@ -92,26 +93,33 @@ class TerminalApprover:
                 continue
             line = typed.text.strip()
             word, _, rest = line.partition(" ")
-            if word.lower().rstrip(",:") in ("n", "no"):
-                return Answer(question.id, question.digest, False, reason=rest.strip())
+            word, rest = word.lower().rstrip(",:"), rest.strip()
+            if word in ("n", "no") or (word == "e" and rest):
+                return Answer(question.id, question.digest, False, reason=rest)
             known = _ANSWERS.get(line.lower())
             if known is not None and (question.rule or known[1] is Scope.ONCE):
                 allow, scope = known
                 return Answer(question.id, question.digest, allow, scope, rule=question.rule)
-            if word.lower() == "e" and question.rule.startswith("bash "):
-                question = await self._revise(original, question, rest.strip(), terminal)
+            if word == "e":
+                terminal.line("  Write what to change. Enter alone goes back.", wrap=True)
+                if (said := await lines.get()) is None or (said.by_hand and said.text.strip()):
+                    lines.put_nowait(said and said._replace(text=f"e {said.text}"))
+            elif line.lower() == "o":
+                terminal.line(_call_text(question), whole=True)
+                terminal.line(_reasons(question), wrap=True)
+            elif word == "w" and (original.wider or (rest and original.rule.startswith("bash "))):
+                question = self._revise(original, question, rest, terminal)
             else:
                 terminal.line(f"  {line!r} is not an answer." if line else "  Enter alone is not an answer.")
 
-    async def _revise(
-        self, original: Question, question: Question, text: str, terminal: Terminal
-    ) -> Question:
-        """`e git commit *`: the question with that rule; as it was where the rule can't be had."""
-        if not text:
-            terminal.line(
-                f"  Write the rule after e, for example: e {_command(original.wider or original.rule)}"
-            )
-            return question
+    def _revise(self, original: Question, question: Question, text: str, terminal: Terminal) -> Question:
+        """`w`: the question with the wider rule, or the first again; `w git commit *`: with that rule.
+
+        It stays as it was where the rule can't be had.
+        """
+        if not text and question.rule != original.rule:
+            return original
+        text = text or _command(original.wider)
         revised = revise_rule(original, f"bash {text}")
         if isinstance(revised, Err):
             terminal.line(f"  {revised.message}", wrap=True)
@@ -162,10 +170,13 @@ class TerminalApprover:
 def _call_text(question: Question) -> str:
     """The whole call: a change of a file as its diff; where lines are left out of that, the call below it."""
     from planck.cli.ask.box import count_hidden  # few are asked by lines
-    from planck.cli.tell.diffs import find_diff
+    from planck.cli.tell.diffs import draw_diff, find_diff
+    from planck.cli.tell.styled import as_text
 
-    diff = find_diff(question.preview)
-    shown = diff.rstrip("\n") or question.text
+    shown = question.text
+    if diff := find_diff(question.preview):
+        rows = [as_text(line) for line in draw_diff(diff, len(diff), "")]
+        shown = "\n".join([*diff.split("\n", 2)[:2], *rows])
     if diff and question.hidden_lines:
         shown = f"{shown}\n[{count_hidden(question.hidden_lines)}; the whole call:]\n{question.text}"
     if question.preview_failed:
@@ -179,16 +190,19 @@ def _reasons(question: Question) -> str:
 
 
 def _choices(question: Question) -> str:
-    lines = ["  y: allow once · n: deny · n REASON: deny with a reason"]
+    yes = "add the folder" if question.folder else "allow once"
+    lines = [f"  y: {yes} · n: deny · e TEXT: deny and say what to change · o: show all"]
     if question.rule:
         exactly = " exactly" if json.loads(question.written).get("exact") else ""
         lines += [
             f"  s: for this session and this agent, allow{exactly}: {question.rule}",
-            f"  r: always allow; saves {json.dumps(json.loads(question.written))} in {question.place}",
+            f"  a: always allow{exactly} in this project: {question.rule} (saved in {question.place})",
         ]
-        if question.wider:
-            example = f"for example, e {_command(question.wider)}"
-            lines.append(f"  e RULE: change the rule before you answer ({example})")
+        if question.wider and question.rule == question.wider:
+            lines.append("  w: back to the exact command · w RULE: change the rule to RULE")
+        elif question.wider:
+            wider = _command(question.wider)
+            lines.append(f"  w: widen the rule to {wider} before you answer · w RULE: change it to RULE")
     return "\n".join(lines)
 
 

@@ -22,6 +22,8 @@ class Box(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     whole: bool
     """Whether all of the call is in it: what was never seen is not approved."""
+    uncut: bool
+    """Whether nothing was left out, not even of a diff that can be undone."""
 
 
 def draw_box(question: Question, width: int, at: int = 1, count: int = 1) -> Box:
@@ -40,20 +42,24 @@ def draw_box(question: Question, width: int, at: int = 1, count: int = 1) -> Box
     # A diff can be taken back, a command can't: only of the second must nothing be hidden. One with lines
     # left out can't be looked through by anybody, so the whole call is shown before a yes counts.
     seen = whole or (bool(find_diff(question.preview)) and not question.hidden_lines)
-    return Box((head, *_put_bar(body), *_put_bar(told), draw_keys(question, width)), seen)
+    return Box((head, *_put_bar(body), *_put_bar(told), draw_keys(question, width)), seen, whole)
 
 
 def _fit_facts(facts: list[Line], width: int, rows: int) -> list[Line]:
-    """Each on a line at least; those that need more get it, the first ones first, while there is room."""
-    shown: list[Line] = []
-    for number, fact in enumerate(facts):
-        most = rows - len(shown) - (len(facts) - number - 1)
-        wrapped = list(islice(wrap(fact, width, " " * _LABEL), most + 1))
+    """Each on a line at least; those that need more get it while there is room, the reason last.
+
+    What a key allows is never hidden for the sake of why it is asked.
+    """
+    shown: dict[int, list[Line]] = {}
+    for place in sorted(range(len(facts)), key=lambda at: facts[at][0][0].startswith("reason")):
+        used = sum(map(len, shown.values()))
+        most = rows - used - (len(facts) - len(shown) - 1)
+        wrapped = list(islice(wrap(facts[place], width, " " * _LABEL), most + 1))
         if len(wrapped) > most:  # the last that is shown says that it goes on
             goes_on = tuple(span for span in wrapped[most] if span[0].strip())
             wrapped[most - 1 :] = [cut((*wrapped[most - 1], (" ", ""), *goes_on, (" …", "")), width)]
-        shown += wrapped
-    return shown
+        shown[place] = wrapped
+    return [line for place in sorted(shown) for line in shown[place]]
 
 
 def draw_whole(question: Question, width: int, at: int = 1, count: int = 1) -> list[Line]:
@@ -66,15 +72,20 @@ def draw_whole(question: Question, width: int, at: int = 1, count: int = 1) -> l
 
 def draw_keys(question: Question, width: int) -> Line:
     lasting = "s session · a always · " if question.rule else ""
-    text = f"╰ y once · {lasting}n deny · e deny with a reason · o show all"
+    wide = question.rule == question.wider
+    wider = f"w {'narrow' if wide else 'widen'} the rule · " if question.wider else ""
+    once = "y add the folder" if question.folder else "y once"
+    text = f"╰ {once} · {lasting}{wider}n deny · e say what to change · o show all"
     if len(text) > width:
-        text = f"╰ {'y s a' if question.rule else 'y'} allow · n e deny · o show all"
+        text = f"╰ {once} · {lasting}{wider.replace(' the rule', '')}n deny · e change · o show all"
+    if len(text) > width:
+        text = f"╰ {' '.join(list_keys(question)[:-3])} yes · n no · e change · o all"
     return cut(((text, "bold"),), width)
 
 
 def list_keys(question: Question) -> str:
-    """The keys that answer it; where nothing could last, `s` and `a` are none."""
-    return "ysaneo" if question.rule else "yneo"
+    """The keys that answer it; where nothing could last, `s` and `a` are none, nor is `w` always one."""
+    return f"y{'sa' * bool(question.rule)}{'w' * bool(question.wider)}neo"
 
 
 def count_hidden(lines: int) -> str:
@@ -86,7 +97,7 @@ def describe_subject(question: Question) -> str:
     """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
     diff = find_diff(question.preview)
     if not diff:
-        return question.tool
+        return f"{question.tool} in {question.folder}" if question.folder else question.tool
     names = [row[4:] for row in diff.split("\n", 2)[:2]]
     path = names[1].removeprefix("b/") if names[1] != "/dev/null" else names[0].removeprefix("a/")
     return f"{question.tool} {path} {count_changes(diff)}"
@@ -123,7 +134,7 @@ def _list_facts(question: Question) -> list[Line]:
     facts: list[Line] = [_fact("effect", question.adds), _fact("reason", question.reason)]
     if question.rule:
         facts.append(_fact("s", f"Allow {question.rule} for this session (this agent only)"))
-        facts.append(_fact("a", f"Always allow {question.rule} (saved in {question.place})"))
+        facts.append(_fact("a", f"Always allow {question.rule} in this project (saved in {question.place})"))
     return facts
 
 

@@ -20,6 +20,8 @@ class Person:
         """`listen`: has the run hear its signals again, after a screen took them for keys."""
         self.terminal = terminal
         self._listen = listen
+        self.seen_diffs: set[str] = set()
+        """Calls whose whole diff was on the screen when they were approved."""
         self.approver: TerminalApprover | Inbox = Inbox() if keys else _make_approver(terminal)
 
     def begin(self) -> asyncio.Task[None] | None:
@@ -32,7 +34,7 @@ class Person:
         await inbox.wait_for_change(0)  # most runs ask nothing: what asks is loaded for the first question
         from planck.cli.ask.run_approvals import RunApprovals
 
-        await RunApprovals(inbox, self.terminal, self._listen).run()
+        await RunApprovals(inbox, self.terminal, self._listen, self.seen_diffs.add).run()
 
 
 def find_person(options: argparse.Namespace, listen: Callable[[], None]) -> Person | None:

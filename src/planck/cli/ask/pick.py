@@ -2,7 +2,7 @@
 
 import shutil
 
-from planck.cli.ask.typed_line import ask, check_terminal
+from planck.cli.ask.typed_line import ask
 from planck.cli.errors import UsageError
 from planck.cli.tell.session_rows import make_rows
 from planck.headless import Archive
@@ -17,17 +17,18 @@ _ALONE = (
 
 def pick_session(archive: Archive) -> str:
     """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
-    check_terminal(_ALONE)
     sessions = archive.sessions(limit=_CHOICES)
     if not sessions:
         raise UsageError(ErrorKind.NOT_FOUND, "This workspace has no session to resume. Start one first.")
     width = shutil.get_terminal_size().columns
     indent = " " * 3
+    shown: list[str] = []
     for at, line in enumerate(rows := [*make_rows(sessions, archive.now(), width - len(indent))]):
         number, rest = divmod(at * len(sessions), len(rows))
-        print(f"{indent if rest else f'{number + 1}  '}{line}")
+        shown.append(f"{indent if rest else f'{number + 1}  '}{line}")
     numbers = "1" if len(sessions) == 1 else f"1-{len(sessions)}"
-    answer = ask(f"Resume which session? ({numbers}, a name, or Enter to cancel)  ", without_terminal=_ALONE)
+    shown.append(f"Resume which session? ({numbers}, a name, or Enter to cancel)  ")
+    answer = ask("\n".join(shown), without_terminal=_ALONE)
     if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
         return sessions[int(answer) - 1].id
     if not answer:

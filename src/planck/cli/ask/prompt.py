@@ -1,9 +1,10 @@
 """Questions of the agents to the person at the screen: each in a box, answered by one key, in any order."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from planck.cli.ask.box import Box, draw_box, draw_whole, list_keys, name_call
+from planck.cli.screen.key_map import name_key
 from planck.cli.screen.screen import Screen
 from planck.cli.tell.blocks import Shows, Told, say, say_error
 from planck.cli.tell.styled import Line
@@ -11,29 +12,44 @@ from planck.headless import Inbox
 from planck.records.approval import Question, Scope
 from planck.records.visible import count_columns, fit_line
 
-_REFUSE = frozenset({"esc", "c-c", "c-d"})
+_REFUSE = frozenset({"esc", "c-d"})
+_STOP = "c-c"
 _SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
-_SAID = {"y": "Allowed once", "s": "Allowed for this session", "a": "Always allowed"}
+_SAID = {"y": "Allowed once", "s": "Allowed for this session", "a": "Always allowed in this project"}
 
 
 class ApprovalPrompt:
     """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
 
-    def __init__(self, inbox: Inbox, view: Shows, screen: Screen) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        view: Shows,
+        screen: Screen,
+        stop: Callable[[], None],
+        approve: Callable[[str], None] = lambda call_id: None,
+    ) -> None:
+        """`stop` ends the turn; `approve` is told of a call whose whole diff was on the screen for a yes."""
         self._inbox = inbox
         self._view = view
         self._screen = screen
+        self._stop = stop
+        self._approve = approve
         self._at = 0
         self._count = 0
         """Of the questions when keys were asked for: the row says what they mean."""
         self._shown = ""
         """The question whose box is on the screen."""
         self._seen: set[str] = set()
-        """Questions of which everything was on the screen."""
+        """Questions of which everything was on the screen that a yes needs."""
+        self._shown_whole: set[str] = set()
+        """Questions of which nothing was left out."""
         self._wider: set[str] = set()
         self._pushed = 0
         self._again = asyncio.Event()
         self._reason_for: Question | None = None
+        self._several: set[str] = set()
+        """Agents that asked while another did."""
         self._own = False
         self._one = asyncio.Lock()
         """Held while keys are asked for: one question at a time."""
@@ -75,6 +91,7 @@ class ApprovalPrompt:
             seen = await self._inbox.wait_for_change(seen)
             while self.open and await self._ask():
                 seen = self._inbox.changes
+            self._forget_change()
 
     def pushed(self, lines: int) -> None:
         """Other output came: a box that it pushed away is shown again."""
@@ -87,6 +104,13 @@ class ApprovalPrompt:
     def _is_away(self) -> bool:
         """Whether what came since has pushed the box off the screen, or nearly."""
         return self._pushed > max(self._screen.height - 16, 4)
+
+    def show_all(self) -> bool:
+        """Shows the whole call while its change is written, where every letter is text; False: none is."""
+        if self._reason_for not in self.open or self._reason_for is None:
+            return False
+        self._show_whole(self._reason_for, len(self.open))
+        return True
 
     def refuse(self) -> None:
         """A no to the question that is shown, or would be."""
@@ -102,7 +126,14 @@ class ApprovalPrompt:
             return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
         if self._reason_for:
             who = fit_line(self._reason_for.agent, 40)
-            return ((f"▲ Tell {who} why: Enter sends the reason, Esc denies without one", "yellow bold"),)
+            ask = f"▲ Tell {who} what to change"
+            show = name_key(self._screen.key_map, "output")
+            keys = f": Enter sends, Esc denies{f', {show} shows it all' if show else ''}"
+            if count_columns(ask + keys) > width:
+                keys = ": Enter sends, Esc denies"
+            if count_columns(ask + keys) > width:
+                ask = "▲ Change"
+            return ((ask + keys, "yellow bold"),)
         at = min(self._at, len(pending) - 1)
         count = min(self._count, len(pending))
         number = f"[{at + 1}/{count}] " if count > 1 else ""
@@ -117,7 +148,7 @@ class ApprovalPrompt:
         return ((f"{asks}{keys}{more}", "yellow bold"),)
 
     def take_reason(self, text: str) -> bool:
-        """Whether a line was the reason of a no, rather than something to say."""
+        """Whether a line was what to change about a call, rather than something to say."""
         question, self._reason_for = self._reason_for, None
         if question is None:
             return False
@@ -133,15 +164,16 @@ class ApprovalPrompt:
         self._again.clear()
         changes = self._inbox.changes
         self._count = len(pending)
+        if len(ids := {one.agent_id for one in pending}) > 1:
+            self._several |= ids
+        self._forget_change()
         if self._shown != question.id or self._is_away():
             self._show(question, len(pending))
-        keys = [*list_keys(question), *_REFUSE]
+        keys = [*list_keys(question), *_REFUSE, _STOP]
         if len(pending) > 1:
             keys += ["tab", *(str(number) for number in range(1, min(len(pending), 9) + 1))]
-        if question.wider:
-            keys.append("w")
         loop = asyncio.get_running_loop()
-        pressed = loop.create_task(self._ask_for(["esc", "c-c"] if self._reason_for else keys))
+        pressed = loop.create_task(self._ask_for(["esc", _STOP] if self._reason_for else keys))
         others = {
             loop.create_task(self._inbox.wait_for_change(changes)),
             loop.create_task(self._wait_for_push()),
@@ -159,12 +191,21 @@ class ApprovalPrompt:
             self._press(key, question, len(pending))
         return True
 
+    def _forget_change(self) -> None:
+        """What to change about a call that is gone is not sent to whichever asks next."""
+        if self._reason_for and self._reason_for not in self.open:
+            self._reason_for = None
+            self._screen.hint("That call no longer waits. Enter sends your text as a message instead.")
+
     async def _wait_for_push(self) -> int:
         await self._again.wait()
         return 0
 
     def _press(self, key: str, question: Question, count: int) -> None:
-        if key in _REFUSE or key == "n":
+        if key == _STOP:
+            self._reason_for = None
+            self._stop()
+        elif key in _REFUSE or key == "n":
             self._reason_for = None
             self._answer(question, allow=False)
         elif key == "e":
@@ -192,14 +233,23 @@ class ApprovalPrompt:
         self._shown, self._at = "", 0
         if failure:
             say_error(self._view, failure, "yellow")
-        else:
-            said = f"{_SAID[key] if allow else 'Denied'}: {fit_line(name_call(question), 80)}"
-            say(self._view, f"  {said}{f' (reason: {reason})' if reason else ''}", "dim")
+            return
+        if allow and question.id in self._shown_whole:
+            self._approve(question.call_id)
+        if allow or not question.call_id:  # of a call that is denied, its end says so
+            said, what = _SAID[key] if allow else "Denied", name_call(question)
+            if allow and question.folder:
+                said, what = "Added to this session", question.folder
+            # Several agents ask by turns, and what each does then comes between their questions.
+            whose = f" ({fit_line(question.agent, 40)})" if question.agent_id in self._several else ""
+            say(self._view, f"  {said}: {fit_line(what, 80)}{whose}", "dim")
 
     def _show(self, question: Question, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
         if box.whole:
             self._seen.add(question.id)
+        if box.uncut:
+            self._shown_whole.add(question.id)
         self._print(box.lines)
         if self._shown != question.id:
             self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks to use {question.tool}")
@@ -208,6 +258,7 @@ class ApprovalPrompt:
     def _show_whole(self, question: Question, count: int) -> None:
         self._print(draw_whole(self._with_rule(question), self._screen.width, self._at + 1, count))
         self._seen.add(question.id)
+        self._shown_whole.add(question.id)
         self._shown, self._pushed = question.id, 0
 
     def _with_rule(self, question: Question) -> Question:

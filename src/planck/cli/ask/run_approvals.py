@@ -1,6 +1,7 @@
 """Questions of a run: the conversation's box and keys, on a screen that is there only while one is open."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -21,11 +22,17 @@ _STDIN, _STDERR = 0, 2
 class RunApprovals:
     """Answers what the inbox holds, until it is cancelled; what is told meanwhile goes above the question."""
 
-    def __init__(self, inbox: Inbox, terminal: Terminal, listen: Callable[[], None]) -> None:
-        """`listen`: has the run hear its signals again, which a screen takes for keys."""
+    def __init__(
+        self, inbox: Inbox, terminal: Terminal, listen: Callable[[], None], approve: Callable[[str], None]
+    ) -> None:
+        """`listen`: has the run hear its signals again, which a screen takes for keys.
+
+        `approve`: is told of a call whose whole diff was on the screen for a yes.
+        """
         self._inbox = inbox
         self._terminal = terminal
         self._listen = listen
+        self._approve = approve
 
     async def run(self) -> None:
         seen = -1
@@ -40,7 +47,7 @@ class RunApprovals:
     async def _answer_all(self) -> None:
         terminal, loop = self._terminal, asyncio.get_running_loop()
         screen = Screen(color=terminal.color, terminal=(_STDIN, _STDERR), editor=edit_in_program)
-        prompt = ApprovalPrompt(self._inbox, self, screen)
+        prompt = ApprovalPrompt(self._inbox, self, screen, _interrupt_run, self._approve)
         screen.show(_Rows(prompt))
         forget_typed()  # typed before the question: no answer to it, and nothing else is entered here
         with terminal.still():
@@ -70,10 +77,14 @@ class RunApprovals:
                         screen.edit(text)
                         screen.hint(
                             "Answer with one of the keys above. "
-                            "To deny with this text as the reason, press e first."
+                            "To tell the agent this instead, press e first."
                         )
-                case Pressed(action="interrupt" | "exit" | "quit"):
+                case Pressed(action="interrupt" | "exit"):
                     prompt.refuse()  # pressed before the question could take it
+                case Pressed(action="stop" | "quit"):
+                    _interrupt_run()
+                case Pressed(action="output") if prompt.show_all():
+                    pass
                 case Pressed(action="cleared"):
                     pass
                 case Pressed():
@@ -94,5 +105,12 @@ class _Rows:
         row = self._prompt.draw_row(width)
         return [cut(row, width)] if row else []
 
-    def footer(self, width: int) -> Line:
-        return (("  Esc denies", "dim"),)
+    def footer(self, width: int, note: Line = ()) -> Line:
+        if note:
+            return (("  ", ""), *note)
+        return (("  Esc denies · Ctrl+C stops the run", "dim"),)
+
+
+def _interrupt_run() -> None:
+    """Does what Ctrl+C does to a run that asks nothing."""
+    signal.raise_signal(signal.SIGINT)

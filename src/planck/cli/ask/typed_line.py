@@ -49,6 +49,32 @@ def ask(prompt: str, *, without_terminal: str) -> str:
     return typed.text.strip() if typed.by_hand else ""
 
 
+def read_line(prompt: str, *, hidden: bool = False) -> str:
+    """Returns what is typed after the prompt, without blanks around it; nothing where the input ends.
+
+    asyncio takes the first Ctrl+C for the event loop, which does not run while we wait here: it must end us.
+    """
+    import signal
+    from getpass import getpass
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return (getpass(prompt) if hidden else input(prompt)).strip()
+    except EOFError:
+        return ""
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def read_secret(prompt: str) -> str:
+    """Returns what is typed and not shown; empty where it was left out, also by Ctrl+C."""
+    try:
+        return read_line(prompt, hidden=True)
+    except KeyboardInterrupt:
+        print()
+        return ""
+
+
 def check_terminal(otherwise: str) -> None:
     """Refuses with `otherwise` where nobody can be asked: a pipe that says yes is not a person."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):

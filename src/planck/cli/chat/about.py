@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from planck.cli.chat.jobs import run_jobs as run_jobs
 from planck.cli.chat.table import ALIASES, COMMANDS, GROUPS, Command
 from planck.cli.tell.blocks import Told, say, say_rows
 from planck.cli.tell.figures import format_count, format_money
@@ -126,7 +127,10 @@ async def run_interrupt(talk: "Talk", rest: str) -> None:
         names = ", ".join(spec.name for spec in talk.session.members)
         say(talk.frontend, f"Unknown member {name!r}. Members: {names}.", "yellow")
         return
-    everything = "all agents and your command" if talk.shell_command else "all agents"
+    if name and all(row.status == "idle" for row in talk.now.board.agents if row.name == name):
+        say(talk.frontend, f"{name} is not working.")
+        return
+    everything = "all agents and your command" if talk.asides else "all agents"
     talk.interrupt(name)
     say(talk.frontend, f"Stopping {name or everything}.", "dim")
 
@@ -193,9 +197,7 @@ async def run_context(talk: "Talk", rest: str) -> None:
 
 
 async def run_compact(talk: "Talk", rest: str) -> None:
-    made = await (talk.session.compact(focus=rest) if rest else talk.session.compact())
-    if made is None:
-        say(talk.frontend, "Nothing to compact yet.")
+    talk.compact(rest)
 
 
 async def run_cost(talk: "Talk", rest: str) -> None:

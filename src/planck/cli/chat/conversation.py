@@ -3,21 +3,23 @@
 import argparse
 import asyncio
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.chat.completers import make_completers
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import ChangeList, Page, Picker
-from planck.cli.chat.rows import LiveRows
+from planck.cli.chat.rows import LiveRows, count_jobs
 from planck.cli.chat.table import MEANINGS, MODES
 from planck.cli.chat.talk import Talk
 from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
 from planck.cli.screen.key_map import ACTIONS, name_key, spell_key
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
-from planck.cli.tell.blocks import Answer, Block, Said, say
+from planck.cli.tell.blocks import Answer, Block, Said, Told, say
+from planck.cli.tell.code import CodeRenderer
 from planck.cli.tell.markdown import render_markdown, render_said
 from planck.cli.tell.styled import INDENT, Line, cut, make_line, make_lines, wrap_all, wrap_columns
 from planck.cli.tell.team_rows import TeamRows
@@ -43,12 +45,13 @@ class Conversation:
         self._screen = screen
         self._colour = screen.color
         self._last: Block | None = None
+        self._code = CodeRenderer()
         self._lines: asyncio.Queue[Submitted] = asyncio.Queue()  # what one person enters
         self._acting: asyncio.Task[None] | None = None
         self._offering: asyncio.Task[None] | None = None
         """Waits for the key that accepts a plan."""
         self.talk = Talk(planck_, options, self, self)
-        self._prompt = ApprovalPrompt(inbox, self, screen)
+        self._prompt = ApprovalPrompt(inbox, self, screen, self._stop, self._note_diff)
         self.talk.open(session)
         screen.completers += make_completers(self.talk)
 
@@ -80,9 +83,12 @@ class Conversation:
             for one in ending:
                 one.cancel()
             await asyncio.wait(ending)
+            while not self._lines.empty():
+                talk.queued.append((self._lines.get_nowait().text, ""))
             await talk.aclose()
         name = talk.session.name
-        say(self, f"Session {name} saved. Resume with: planck -r {name}")
+        if not talk.is_empty:
+            say(self, f"Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 
     async def _look_around(self) -> None:
@@ -108,8 +114,9 @@ class Conversation:
 
     def show(self, block: Block) -> None:
         lines = self._draw(block)
-        # An answer stands by itself; tools stand below each other.
-        if (isinstance(block, Answer) or isinstance(self._last, Answer)) and lines[:1] != [""]:
+        # An answer stands by itself; tools stand below each other, and so do lines of one code block.
+        apart = isinstance(block, Answer) or isinstance(self._last, Answer)
+        if apart and not (isinstance(block, Answer) and block.follows) and lines[:1] != [""]:
             lines = ["", *lines]
         self._last = block
         self._screen.print(lines)
@@ -123,7 +130,8 @@ class Conversation:
             while not page.left:
                 width, rows = overlay.size
                 if callable(lines) or width != drawn_for:
-                    page.lines = [*wrap_all(lines() if callable(lines) else lines, width, INDENT)]
+                    wrapped = [*wrap_all(lines() if callable(lines) else lines, width, INDENT)]
+                    page.replace(wrapped, max(rows - 2, 1))
                 if at_end and not drawn_for:
                     page.press("end", max(rows - 2, 1))
                 drawn_for = width
@@ -143,11 +151,22 @@ class Conversation:
                 picker.press(await overlay.key(), max(height - 3, 1))
         return picker.chosen
 
-    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
-        async with self._screen.overlay() as overlay:
-            while not changes.left:
+    async def confirm(self, offer: str, keys: Sequence[str]) -> str:
+        return await self._prompt.confirm(offer, keys)
+
+    async def read_hidden(self, prompt: str) -> str | None:
+        from planck.cli.ask.typed_line import read_secret
+
+        with self._screen.lent():
+            return read_secret(prompt)
+
+    async def browse(self, changes: ChangeList, act: Callable[[ChangeList], Awaitable[ChangeList]]) -> None:
+        async with self._screen.overlay() as overlay:  # one for all of it: no key goes to the input meanwhile
+            while not changes.left or changes.key:
+                if changes.key:
+                    changes = await act(changes)
                 width, height = overlay.size
-                overlay.show(changes.view(width, height, about(changes.at)))
+                overlay.show(changes.view(width, height))
                 changes.press(await overlay.key(), height)
 
     def edit(self, text: str) -> None:
@@ -171,6 +190,8 @@ class Conversation:
 
     def _draw(self, block: Block) -> list[str]:
         width = self._screen.width
+        if isinstance(block, Answer) and block.code is not None:
+            return self._code.draw(block, width, color=self._screen.color)
         if isinstance(block, Answer):
             text = render_markdown(block.markdown, width, color=self._screen.color)
             return text.removesuffix("\n").split("\n")
@@ -184,13 +205,13 @@ class Conversation:
     def follow(self, event: SessionEvent) -> None:
         if event.type == "mode_changed":
             mode = event.data["mode"]
-            self._screen.hint(f"Mode {mode}: {MEANINGS.get(mode, '')}")
+            self._screen.hint(MEANINGS.get(mode, ""))  # the mode itself stands before it
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
         key_map = self._screen.key_map
         self._team = TeamRows(self.talk.live_board, name_key(key_map, "interrupt"), name_key(key_map, "keys"))
-        self._screen.show(LiveRows(self.talk, self._prompt, self._team))
+        self._screen.show(LiveRows(self.talk, self._prompt, self._team, name_key(key_map, "older")))
 
     def changed(self) -> None:
         busy = self.talk.busy
@@ -224,7 +245,7 @@ class Conversation:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
-            if self.talk.busy:
+            if self.talk.busy or self._team.jobs != count_jobs(self.talk):
                 self._screen.touch()
 
     async def _read(self) -> None:
@@ -256,12 +277,8 @@ class Conversation:
         match action:
             case "interrupt" if self._prompt.open:
                 self._prompt.refuse()  # typed before the question could take it
-            case "interrupt":
-                if self._acting and not self._acting.done():
-                    self._acting.cancel()
-                talk.interrupt()
-                self._give_back_queued()
-                self._screen.hint("Interrupted")
+            case "interrupt" | "stop":
+                self._stop()
             case "cleared" if talk.rewind_to:
                 talk.rewind_to = None
                 self._screen.hint("Rewind cancelled")
@@ -274,15 +291,27 @@ class Conversation:
             case "queued" if talk.queued:
                 text, agent = talk.queued.pop()
                 self._screen.edit(f"@{agent} {text}" if agent else text)
+                self._screen.hint("No longer queued: Tab queues it again, Ctrl+C removes it")
                 self.changed()
             case "mode":
                 await self._next_mode()
-            case "output":
+            case "output" if not self._prompt.show_all():
                 await self._show_folded()
             case "team":
                 self._lines.put_nowait(Submitted("/team"))
             case "keys":
                 await self._show_keys()
+
+    def _stop(self) -> None:
+        """Ends what goes on; a question that is open ends with the call that asks it."""
+        if self._acting and not self._acting.done():
+            self._acting.cancel()
+        self.talk.interrupt()
+        self._give_back_queued()
+        self._screen.hint("Interrupted")
+
+    def _note_diff(self, call_id: str) -> None:
+        self.talk.teller.seen_diffs.add(call_id)
 
     def _give_back_queued(self) -> None:
         """What waited for the end of a turn that was stopped is the user's again."""
@@ -299,21 +328,45 @@ class Conversation:
         rows = [(", ".join(table.get(action, ["not set"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [
             ("y s a n", "Approval: allow once, for this session, always; deny"),
-            ("e o w", "Approval: deny with a reason, show all, widen the rule"),
+            ("e o w", "Approval: say what to change, show all, widen the rule"),
         ]
-        lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
-        await self.page("Keys (/help lists the commands)", lambda: [*wrap_columns(lines, self.width)])
+        wide = max(len(keys) for keys, _ in rows)
+
+        def draw() -> list[Line]:
+            if wide + 4 > self.width // 2:  # each below its keys, rather than some
+                pairs = ((f"  {keys}", f"{INDENT}{about}") for keys, about in rows)
+                return [*wrap_all(map(make_line, chain.from_iterable(pairs)), self.width, INDENT)]
+            lines = (make_line(f"  {keys:<{wide}}  {about}") for keys, about in rows)
+            return [*wrap_columns(lines, self.width)]
+
+        await self.page("Keys (/help lists the commands)", draw)
 
     async def _next_mode(self) -> None:
         at = _MODE_KEYS.index(self.talk.mode) if self.talk.mode in _MODE_KEYS else -1
         await self.talk.take(f"/mode {_MODE_KEYS[(at + 1) % len(_MODE_KEYS)]}")
 
     async def _show_folded(self) -> None:
+        running = [one for one in self.talk.session.commands() if one.running and not one.background]
+        if running:
+            await self.page("Output, newest last", lambda: self._list_output(), at_end=True)
+            return
         folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
         if not folded:
             self._screen.hint("No folded output yet")
             return
-        lines: list[Line] = []
-        for told in folded:
-            lines += [((told.title or "message", "bold"),), *make_lines(told.rest, "", "  "), ()]
-        await self.page("Output, newest first", lines)
+        await self.page("Output, newest first", [line for told in folded for line in _unfold(told)])
+
+    def _list_output(self) -> list[Line]:
+        """What was folded, and at the end what running commands have put out until now."""
+        from planck.cli.chat.jobs import draw_command  # a start waits for nothing that it does not need
+
+        folded = list(self.talk.teller.folded)[-_SHOWN_WHOLE:]
+        lines = [line for told in folded for line in _unfold(told)]
+        for one in self.talk.session.commands():
+            if one.running and not one.background:
+                lines += draw_command(one)
+        return lines
+
+
+def _unfold(told: Told | Said) -> list[Line]:
+    return [((told.title or "message", "bold"),), *make_lines(told.rest, "", "  "), ()]

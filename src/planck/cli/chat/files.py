@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,24 +34,29 @@ async def run_diff(talk: "Talk", rest: str) -> None:
 
 async def _browse_changes(talk: "Talk", selection: Selection) -> None:
     """What agents did, the newest first; one is taken back, or taken up again, where it stands."""
-    at, note = 0, ""
-    while True:
-        changes = [one for one in talk.session.changes(selection)[::-1] if not one.undoes]
-        rows = [
-            f"{one.path}  +{one.added} -{one.removed}  {one.agent} · turn {one.turn}{'  undone' * one.undone}"
-            for one in changes
-        ]
-        count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
-        title, keys = f"{count}, newest first", {"u": "undo or redo"}
-        listed = ChangeList(title, rows, keys, at, note)
-        await talk.frontend.browse(listed, partial(_draw_change, changes))
-        if not listed.key:
-            return
-        at, note = listed.at, await _take_back(talk, changes[listed.at])
+
+    def list_changes() -> list[FileDiff]:
+        return [one for one in talk.session.changes(selection)[::-1] if not one.undoes]
+
+    shown = list_changes()
+
+    async def take_back(listed: ChangeList) -> ChangeList:
+        nonlocal shown
+        note = await _take_back(talk, shown[listed.at])
+        shown = list_changes()  # only now: agents may have added to it
+        return _make_list(shown, listed.at, note)
+
+    await talk.frontend.browse(_make_list(shown), take_back)
 
 
-def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:
-    return draw_changes(changes[at : at + 1])
+def _make_list(changes: Sequence[FileDiff], at: int = 0, note: str = "") -> ChangeList:
+    rows = [
+        f"{one.path}  +{one.added} -{one.removed}  {one.agent} · turn {one.turn}{'  undone' * one.undone}"
+        for one in changes
+    ]
+    count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
+    title, keys = f"{count}, newest first", {"u": "undo or redo"}
+    return ChangeList(title, rows, keys, lambda at: draw_changes(changes[at : at + 1]), at, note)
 
 
 async def _take_back(talk: "Talk", change: FileDiff) -> str:

@@ -1,6 +1,6 @@
 """What a conversation is held on: a screen, or lines in and lines out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from planck.cli.chat.pager import ChangeList
@@ -23,8 +23,14 @@ class Frontend(Shows, Protocol):
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         """The number of a row; None: none of them."""
 
-    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
-        """Until it is left; `about`: what is shown below the rows of the one with that number."""
+    async def confirm(self, offer: str, keys: Sequence[str]) -> str:
+        """One of the keys, pressed by hand for an offer that is on the screen; empty where nobody can."""
+
+    async def read_hidden(self, prompt: str) -> str | None:
+        """A secret, typed without being shown; empty where it was left out, None where nobody can type."""
+
+    async def browse(self, changes: ChangeList, act: Callable[[ChangeList], Awaitable[ChangeList]]) -> None:
+        """Until it is left; `act` does what a key of the list means, and gives the list as it is then."""
 
     def edit(self, text: str) -> None:
         """Puts a text into the input."""

@@ -71,7 +71,9 @@ async def run_sessions(talk: "Talk", rest: str) -> None:
             say(talk.frontend, f"No session contains {rest!r}.")
         return
     sessions = archive.sessions(limit=_LISTED)
-    say_rows(talk.frontend, list(make_rows(sessions, archive.now(), talk.frontend.width)))
+    say_rows(
+        talk.frontend, list(make_rows(sessions, archive.now(), talk.frontend.width, head=talk.frontend.live))
+    )
     say(talk.frontend, "/resume NAME resumes a session. /sessions TEXT searches the sessions.", "dim")
 
 

@@ -1,6 +1,6 @@
 """A page of lines that is scrolled and searched, and a list of which one is chosen: keys in, lines out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from planck.cli.tell.styled import Line, as_text, cut
 
@@ -42,6 +42,13 @@ class Page:
         elif key in ("n", "N"):
             self._find(1 if key == "n" else -1)
         self._at = max(0, min(self._at, last))
+
+    def replace(self, lines: Sequence[Line], room: int) -> None:
+        """Replaces the lines. A view that shows the end goes on showing the end."""
+        at_end = bool(self.lines) and self._at >= len(self.lines) - room
+        self.lines = lines
+        if at_end:
+            self._at = max(len(lines) - room, 0)
 
     def view(self, width: int, rows: int) -> list[Line]:
         """The title, the lines, and what can be pressed, on exactly so many rows."""
@@ -92,9 +99,18 @@ class ChangeList:
     """Rows of which one is marked, and below them what there is to say of it; some keys act on that one."""
 
     def __init__(
-        self, title: str, rows: Sequence[str], keys: Mapping[str, str], at: int = 0, note: str = ""
+        self,
+        title: str,
+        rows: Sequence[str],
+        keys: Mapping[str, str],
+        about: Callable[[int], Sequence[Line]],
+        at: int = 0,
+        note: str = "",
     ) -> None:
-        """`keys`: what each of them does, in a word or two; it is left by them, and by Esc."""
+        """`keys`: what each of them does, in a word or two; it is left by them, and by Esc.
+
+        `about` returns what stands below the rows of a given change.
+        """
         self.title = title
         self.note = note
         self.left = False
@@ -103,6 +119,7 @@ class ChangeList:
         self.at = max(0, min(at, len(rows) - 1))
         self._rows = rows
         self._keys = keys
+        self._about = about
         self._down = 0
 
     def press(self, key: str, room: int) -> None:
@@ -116,8 +133,9 @@ class ChangeList:
         elif key in ("pagedown", " ", "pageup", "b"):
             self._down = max(0, self._down + (room // 2 if key in ("pagedown", " ") else -room // 2))
 
-    def view(self, width: int, rows: int, about: Sequence[Line]) -> list[Line]:
-        """The title, the rows around the marked one, `about` it, and what can be pressed."""
+    def view(self, width: int, rows: int) -> list[Line]:
+        """The title, the rows around the marked one, what there is to say of that, and the keys."""
+        about = self._about(self.at)
         most = max(min(len(self._rows), (rows - 3) // 3), 1)
         first = max(0, min(self.at - most // 2, len(self._rows) - most))
         listed: list[Line] = [

@@ -53,7 +53,7 @@ async def list_prompts(session: OpenSession) -> list[Prompt]:
                     and data["kind"] == "prompt"
                     and data.get("origin") in (None, "user")
                 ):
-                    found.append(Prompt(data["text"], event.seq - 1))
+                    found.append(Prompt(data.get("typed") or data["text"], event.seq - 1))
             if event.seq is not None and event.seq >= head:
                 break
     return found

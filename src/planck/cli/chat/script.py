@@ -4,11 +4,11 @@ import argparse
 import asyncio
 import shutil
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from planck.cli.ask.approver import TerminalApprover
 from planck.cli.ask.lines import Lines
-from planck.cli.ask.typed_line import TypedLine
+from planck.cli.ask.typed_line import TypedLine, read_secret
 from planck.cli.chat.intent import keep_from_shell
 from planck.cli.chat.pager import ChangeList
 from planck.cli.chat.talk import Talk
@@ -76,7 +76,8 @@ class Script:
             self._terminal.line(format_error(ErrorKind.NO_PROMPT, 'No prompt. Pass one: `planck run "..."`.'))
             return Exit.USAGE
         name = talk.session.name
-        self._terminal.line(f"planck: Session {name} saved. Resume with: planck -r {name}")
+        if not talk.is_empty:
+            self._terminal.line(f"planck: Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 
     @property
@@ -94,7 +95,13 @@ class Script:
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         return None
 
-    async def browse(self, changes: ChangeList, about: Callable[[int], Sequence[Line]]) -> None:
+    async def confirm(self, offer: str, keys: Sequence[str]) -> str:
+        return ""
+
+    async def read_hidden(self, prompt: str) -> str | None:
+        return read_secret(prompt) if self._lines.terminal else None
+
+    async def browse(self, changes: ChangeList, act: Callable[[ChangeList], Awaitable[ChangeList]]) -> None:
         """Nobody moves about in lines that were written."""
 
     def edit(self, text: str) -> None:
@@ -130,6 +137,7 @@ class Script:
     def _interrupt(self) -> None:
         if self._talk.busy:
             self._talk.interrupt()
+            self._talk.drop_queued()
             self._warned = False
         elif self._warned:
             self._talk.leave(Exit.SIGINT)

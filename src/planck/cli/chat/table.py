@@ -77,11 +77,24 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "This place",
+        "access",
+        (
+            Command("trust", "", "Trust this folder's own tools, hooks, servers and teams"),
+            Command("add-dir", "[FOLDER]", "List the folders that agents work in, or add one"),
+            Command("config", "[KEY]", "Show the configuration and where each value comes from"),
+            Command("hooks", "", "List the hooks in force"),
+            Command("login", "[PROVIDER]", "Sign in to a provider, or show where keys come from", busy=False),
+            Command("doctor", "", "Check this installation and the model"),
+        ),
+    ),
+    (
         "Information",
         "about",
         (
             Command("team", "", "Show who does what and who waits for whom"),
             Command("agents", "", "Same as /team"),
+            Command("jobs", "", "Show running commands and background commands with their output"),
             Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
             Command("tools", "", "List the orchestrator's tools"),
             Command("mcp", "", "Show MCP servers and sidecars with their tools"),
@@ -103,5 +116,6 @@ ALIASES = {"quit": "exit", "q": "exit", "?": "help"}
 def find_act(name: str) -> Callable[..., Awaitable[None]]:
     """Returns what runs a command; its module is loaded when the first of its commands is called."""
     module = next(module for _, module, group in GROUPS for command in group if command.name == name)
-    act: Callable[..., Awaitable[None]] = getattr(import_module(f"planck.cli.chat.{module}"), f"run_{name}")
+    run = f"run_{name.replace('-', '_')}"
+    act: Callable[..., Awaitable[None]] = getattr(import_module(f"planck.cli.chat.{module}"), run)
     return act

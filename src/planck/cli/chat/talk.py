@@ -3,8 +3,9 @@
 import argparse
 import asyncio
 import contextlib
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from planck.cli.chat.frontend import Frontend
 from planck.cli.chat.intent import read_intent
@@ -21,12 +22,25 @@ from planck.records.events import TurnStatus
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import Err, PlanckError
 from planck.records.rows import AgentRow
+from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
     from planck.headless import CustomCommand, ServerPrompt
 
-Said = tuple[str, str, tuple[Image, ...]]
-"""A message, the member that it is for, and its images."""
+Said = tuple[str, str, tuple[Image, ...], str]
+"""A message, the member that it is for, its images, and what was written where it has files too."""
+
+
+class Aside(NamedTuple):
+    """Work of the user's own beside the agents: a command in a shell, or a compaction."""
+
+    words: str
+    since: float
+    task: asyncio.Task[None]
+
+    @property
+    def seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self.since
 
 
 class Listener(Protocol):
@@ -70,12 +84,13 @@ class Talk:
         """Those that were listed once in this conversation: for completion."""
         self.known_prompts: list[ServerPrompt] = []
         """Of MCP servers, once they have said what they have."""
-        self._command = ""
-        self._shell_since = 0.0
         self._streams = streams
         self._listener = listener
         self._work: asyncio.Task[None] | None = None
-        self._shell: asyncio.Task[None] | None = None
+        self._shell: Aside | None = None
+        self._compaction: Aside | None = None
+        self._compacts = False
+        """Whether what is said waits for the end of a compaction."""
         self._moved = asyncio.Event()
         """Set by each event: what waits for the board looks again."""
         self._ran: list[str] = []
@@ -83,6 +98,7 @@ class Talk:
 
     def open(self, session: OpenSession) -> None:
         self.session = session
+        self._opened_with = session.head
         self.live_board = LiveBoard(session.opening_board())
         self.now = Now(self.live_board)
         self.teller = Teller(session.members, streams=self._streams, echoes=self.frontend.live)
@@ -91,18 +107,18 @@ class Talk:
             self._listener.opened(session)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the session is a new one in which nothing has happened: there is nothing to resume."""
+        return not self.session.opened_at and self.session.head == self._opened_with
+
+    @property
     def mode(self) -> str:
         return self.session.mode
 
     @property
-    def shell_command(self) -> str:
-        """What the user runs in a shell right now."""
-        return self._command if self._shell and not self._shell.done() else ""
-
-    @property
-    def shell_seconds(self) -> float:
-        """For how long it runs."""
-        return asyncio.get_running_loop().time() - self._shell_since
+    def asides(self) -> "list[Aside]":
+        """What runs right now beside the agents."""
+        return [aside for aside in (self._shell, self._compaction) if aside and not aside.task.done()]
 
     def greet(self, *, anyhow: bool = False) -> None:
         """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
@@ -142,7 +158,7 @@ class Talk:
         await self.end_work()
         await self._watch.finish()
         self._tell_rest()
-        self.queued.clear()
+        self.drop_queued()
         self._ran.clear()
         self.rewind_to, self.last_undo = None, ""
         await before.aclose()
@@ -153,31 +169,33 @@ class Talk:
         with contextlib.suppress(Exception):  # what it has to say is in the log
             await self._watch.finish()
         self._tell_rest()
+        self.drop_queued()
 
     @property
     def busy(self) -> bool:
-        return any(task is not None and not task.done() for task in (self._work, self._shell))
+        return bool(self.asides) or (self._work is not None and not self._work.done())
 
     async def end_work(self) -> None:
-        if self._shell and not self._shell.done():
-            self._shell.cancel()
-            await asyncio.wait({self._shell})
+        for aside in self.asides:
+            aside.task.cancel()
+            await asyncio.wait({aside.task})
         if self._work and not self._work.done():
             self.session.interrupt()
             await asyncio.wait({self._work})
 
     async def wait(self) -> None:
         """Returns when what goes on has ended."""
-        while running := {task for task in (self._work, self._shell) if task and not task.done()}:
-            await asyncio.wait(running)
+        while self.busy:
+            working = {self._work} if self._work and not self._work.done() else set()
+            await asyncio.wait({*working, *(aside.task for aside in self.asides)})
 
     def leave(self, code: Exit = Exit.DONE) -> None:
         self.code = code
         self.leaving.set()
 
     def interrupt(self, agent: str = "") -> None:
-        if self._shell and not self._shell.done() and not agent:
-            self._shell.cancel()
+        for aside in self.asides if not agent else ():
+            aside.task.cancel()
         self.session.interrupt(agent) if agent else self.session.interrupt()
 
     async def take(self, line: str, *, queue: bool = False) -> None:
@@ -195,6 +213,9 @@ class Talk:
                     await self._say_with_files(intent.text, intent.name, queue)
                 case "command":
                     await self._run_command(ALIASES.get(intent.name, intent.name), intent.text)
+                case "custom" | "prompt" if self._compacts:
+                    say(self.frontend, f"Compacting: wait for its end, then use /{intent.name}.", "yellow")
+                    self.frontend.give_back(line)
                 case "custom":
                     await self._say_custom(custom[intent.name], intent.text)
                 case "prompt":
@@ -208,11 +229,14 @@ class Talk:
             if intent.what == "say":  # it was not heard: nobody has to write it again
                 self.frontend.give_back(line)
 
-    async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = ()) -> None:
-        """Sends it: to a turn that runs as steering, else as the beginning of one."""
+    async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = (), typed: str = "") -> None:
+        """Sends it: to a turn that runs as steering, else as the beginning of one; behind a compaction."""
+        if self._compacts:
+            self._queue(text, agent)
+            return
         if self._work and not self._work.done():
             at_work = self._is_at_work(agent)
-            await self._send(text, agent, images, steer=True)
+            await self._send(text, agent, images, typed, steer=True)
             if at_work:
                 say(
                     self.frontend,
@@ -223,7 +247,7 @@ class Talk:
         if self.rewind_to is not None:
             await self._rewind()
         head, turn = self.session.head, self._count_turns(agent)
-        await self._send(text, agent, images)
+        await self._send(text, agent, images, typed)
         self._work = asyncio.get_running_loop().create_task(self._work_through(head, agent, turn))
         self._changed()
 
@@ -246,23 +270,44 @@ class Talk:
         self._work = asyncio.get_running_loop().create_task(self._work_through(head, "", 0))
         self._changed()
 
-    async def _send(self, text: str, agent: str, images: tuple[Image, ...], *, steer: bool = False) -> None:
+    async def _send(
+        self, text: str, agent: str, images: tuple[Image, ...], typed: str, *, steer: bool = False
+    ) -> None:
         """With it goes what the user ran in a shell since the last message."""
         ran, self._ran = self._ran, []
-        said = UserMessage((Text("\n\n".join([*ran, text])), *images))
+        typed = typed or (text if ran else "")
+        said = UserMessage((Text("\n\n".join([*ran, text])), *images), typed=typed)
         await self.session.prompt(said, steer=steer, agent=agent)
 
     async def _say_with_files(self, text: str, agent: str, queue: bool) -> None:
-        if queue and self.busy:
-            self.queued.append((text, agent))
-            self._changed()
+        if self._compacts or (queue and self.busy):
+            self._queue(text, agent)
             return
         await self.say(*await self._attach(text, agent))
+
+    def _queue(self, text: str, agent: str) -> None:
+        self.queued.append((text, agent))
+        if not self.frontend.live:
+            say(self.frontend, f"Queued: {fit_line(text, 60)}", "dim")
+        self._changed()
+
+    def drop_queued(self) -> None:
+        """Says what was queued and is not sent any more."""
+        unsent, self.queued = self.queued, []
+        if not unsent:
+            return
+        again = "; press Up to get them back" if self.frontend.live else ""
+        if again and self.leaving.is_set():
+            again = "; resume the session and press Up to get them back"
+        messages = "1 queued message was" if len(unsent) == 1 else f"{len(unsent)} queued messages were"
+        say(self.frontend, f"{messages} not sent{again}:", "yellow")
+        for text, agent in unsent:
+            say(self.frontend, f"  {fit_line(f'@{agent} {text}' if agent else text, 200)}")
 
     async def _attach(self, text: str, agent: str, within: Path | None = None) -> Said:
         """The message with the files and images that it names; `within`: none from outside of there."""
         if "@" not in text and "/" not in text:
-            return text, agent, ()
+            return text, agent, (), ""
         from planck.headless import attach
 
         project = self.planck.project
@@ -270,7 +315,7 @@ class Talk:
         attached = await asyncio.to_thread(attach, text, project.here, within=within, roots=project.roots)
         for note in attached.notes:
             say(self.frontend, f"  {note}", "dim")
-        return attached.text, agent, attached.images
+        return attached.text, agent, attached.images, attached.typed
 
     async def _say_custom(self, command: "CustomCommand", arguments: str) -> None:
         """A file of the project's own attaches nothing from outside of it."""
@@ -296,12 +341,41 @@ class Talk:
         await find_act(name)(self, rest)
 
     def _run_shell(self, command: str) -> None:
-        if self._shell and not self._shell.done():
+        if self._shell in self.asides:
             say(self.frontend, "Your last command is still running. Stop it with /interrupt.", "yellow")
             return
-        self._command, self._shell_since = command, asyncio.get_running_loop().time()
-        self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))
-        self._changed()
+        self._shell = self._begin(f"! {command}", self._join_shell(command))
+
+    def _begin(self, words: str, work: Coroutine[Any, Any, None]) -> "Aside":
+        loop = asyncio.get_running_loop()
+        aside = Aside(words, loop.time(), loop.create_task(work))
+        loop.call_soon(self._changed)
+        return aside
+
+    def compact(self, focus: str) -> None:
+        """Shortens the history beside the conversation; what is said meanwhile is sent behind it."""
+        self._compacts = True
+        self._compaction = self._begin("● compacting the history", self._compact(focus))
+
+    async def _compact(self, focus: str) -> None:
+        try:
+            if await (self.session.compact(focus=focus) if focus else self.session.compact()) is None:
+                say(self.frontend, "Nothing to compact yet.")
+        except PlanckError as failure:
+            say_error(self.frontend, failure.err)
+        except asyncio.CancelledError:
+            say(self.frontend, "Compaction stopped. The history is unchanged.", "yellow")
+            raise
+        finally:
+            self._compacts = False
+            asyncio.get_running_loop().call_soon(self._changed)
+        try:
+            for first in self.queued[:1]:
+                await self.say(*await self._attach(*first))
+                # Only now: it is given back to who interrupts this, and stays if it could not be sent.
+                self.queued = [one for one in self.queued if one is not first]
+        except PlanckError as failure:
+            say_error(self.frontend, failure.err)
 
     async def _join_shell(self, command: str) -> None:
         """Runs the user's own command; what it said is part of the conversation from then on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from getpass import getpass
 from typing import Any
 
 from planck import headless
@@ -12,6 +11,8 @@ from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.parser import add_shared
 from planck.cli.place import find_place
+from planck.cli.tell.session_rows import make_table
+from planck.cli.tell.settings import name_key_source
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -65,29 +66,29 @@ def _show(address: str, code: str) -> None:
 def _read_key(provider: str) -> str:
     """Never an argument: those are seen by every process and kept by the shell."""
     if sys.stdin.isatty():
-        return getpass(f"API key for {provider}: ")
+        from planck.cli.ask.typed_line import read_line
+
+        return read_line(f"API key for {provider}: ", hidden=True)
     return sys.stdin.readline()
-
-
-def name_source(source: str) -> str:
-    """Returns where a key comes from, in words: a variable, or one of the places where Planck keeps keys."""
-    return {"file": "your credential file", "sign-in": "your sign-in"}.get(source, source)
 
 
 def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         print_json({"providers": rows}, indent=None)
         return 0
+    cells: list[tuple[str, str, str]] = []
     for row in rows:
         if not row["has_api_key"]:
             state = "needs no key"
         elif row["authenticated"]:
-            state = f"key from {name_source(row['source'])}"
+            state = f"key from {name_key_source(row['source'])}"
         else:
             state = (
                 f"no key: set {' or '.join(row['variables'])}"
                 if row["variables"]
                 else f'no key: run "planck auth login {row["provider"]}"'
             )
-        print(make_plain(f"{row['provider']}  {row['type']}  {state}"))
+        cells.append((make_plain(row["provider"]), row["type"], make_plain(state)))
+    for line in make_table(("PROVIDER", "TYPE", "KEY"), cells):
+        print(line)
     return 0

@@ -54,10 +54,18 @@ async def _chat(options: argparse.Namespace) -> int:
     from planck.cli.chat.script import Script
     from planck.cli.session import choose_session, open_planck, open_session
     from planck.cli.tell.terminal import Terminal
+    from planck.headless import Exit
 
     terminal = Terminal()
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
-    async with open_planck(options, approver) as planck_:
+    trust = None
+    if approver and sys.stdout.isatty():
+        from planck.cli.ask.trust import settle_trust
+
+        trust = await settle_trust(options)
+        if trust is None:
+            return Exit.SIGINT
+    async with open_planck(options, approver, trust) as planck_:
         choose_session(planck_, options)
         session = await open_session(planck_, options)
         if approver:
@@ -82,13 +90,17 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
     if options.resume != PICK:  # to pick one, lines are read
         screen.open(early=True)
     try:
+        from planck.cli.ask.trust import settle_trust
         from planck.cli.chat.conversation import Conversation
         from planck.cli.chat.keys import read_key_map
         from planck.cli.session import choose_session, open_planck, open_session
-        from planck.headless import Inbox
+        from planck.headless import Exit, Inbox
 
         inbox = Inbox()
-        async with open_planck(options, inbox) as planck_:
+        trust = await settle_trust(options, screen)
+        if trust is None:
+            return Exit.SIGINT
+        async with open_planck(options, inbox, trust) as planck_:
             history.keep_in(planck_.home / "history")
             choose_session(planck_, options)
             if options.resume == PICK:
@@ -98,6 +110,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
             screen.use(key_map)
             for problem in key_map.problems:
                 print(f"planck: {problem}", file=sys.stderr)
+            gc.freeze()
             gc.enable()
             return await Conversation(planck_, options, session, inbox, screen).run(options.prompt)
     finally:

@@ -1,6 +1,7 @@
 """`planck completion SHELL`: completes commands and options, made of the same table as `--help`."""
 
 import argparse
+import re
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -26,12 +27,35 @@ EXAMPLE = "planck completion bash >> ~/.bashrc"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     shells = ("bash", "zsh", "fish")
-    parser.add_argument("shell", choices=shells, metavar="SHELL", help=f"Shell: {', '.join(shells)}")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "shell", nargs="?", choices=shells, metavar="SHELL", help=f"Shell: {', '.join(shells)}"
+    )
+    which.add_argument(
+        "--sessions", action="store_true", help="Print the names of the sessions here, as the scripts do"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.sessions:
+        return _list_sessions()
     write = {"bash": _write_bash, "zsh": _write_zsh, "fish": _write_fish}[options.shell]
     print(write({name: _read(name) for name in COMMANDS}))
+    return 0
+
+
+_LISTED = 200
+_NAMED = "show|export|verify|rename|delete|fork"
+"""Of `planck sessions`: what the name of a session follows."""
+
+
+def _list_sessions() -> int:
+    """Prints what is a plain word for every shell; a name from elsewhere may be anything."""
+    from planck.headless import Planck
+
+    for info in Planck().archive.sessions(limit=_LISTED):
+        if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", info.name):
+            print(info.name)
     return 0
 
 
@@ -73,7 +97,12 @@ _planck() {{
   esac
   [ "$COMP_CWORD" -eq 1 ] && words={_quote(" ".join(entries))}
   case "$before" in
+    -r|--resume) words="$(planck completion --sessions 2>/dev/null)" ;;
 {choices}
+  esac
+  case "${{COMP_WORDS[1]}} $before" in
+    {" | ".join(f'"sessions {one}"' for one in _NAMED.split("|"))})
+      words="$(planck completion --sessions 2>/dev/null)" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -113,8 +142,13 @@ _planck() {{
     return
   fi
   case "${{words[CURRENT-1]}}" in
+    -r|--resume) compadd -- ${{(f)"$(planck completion --sessions 2>/dev/null)"}}; return ;;
 {choices}
   esac
+  if [[ "$words[2]" == sessions && "${{words[CURRENT-1]}}" == ({_NAMED}) ]]; then
+    compadd -- ${{(f)"$(planck completion --sessions 2>/dev/null)"}}
+    return
+  fi
   case "${{words[2]}}" in
 {cases}
   esac
@@ -136,9 +170,15 @@ def _write_fish(entries: dict[str, _Entry]) -> str:
                 f"-l {one.removeprefix('--')}" if one.startswith("--") else f"-s {one[1:]}"
                 for one in option.names
             )
+            names += f" -x -a {_SESSIONS}" * ("--resume" in option.names)
             chosen = f" -x -a {_quote(' '.join(option.choices))}" if option.choices else ""
             lines.append(f"complete -c planck {seen} {names}{chosen} -d {_quote(option.help)}")
+    seen = f"-n '__fish_seen_subcommand_from {_NAMED.replace('|', ' ')}'"
+    lines.append(f"complete -c planck {seen} -f -a {_SESSIONS}")
     return "\n".join(lines)
+
+
+_SESSIONS = "'(planck completion --sessions 2>/dev/null)'"
 
 
 def _quote(text: str) -> str:

@@ -12,6 +12,7 @@ from planck.cli.output import print_json
 from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
+from planck.cli.tell.settings import name_value_source
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -58,8 +59,7 @@ def _set(options: argparse.Namespace) -> int:
 
 def _lines(origin: headless.Origin) -> str:
     value = json.dumps(origin.value, ensure_ascii=False)
-    source = "the built-in default" if origin.source == "built-in" else origin.source
-    lines = [f"{origin.key} = {value}", f"    from {source}: {origin.description}"]
+    lines = [f"{origin.key} = {value}", f"    from {name_value_source(origin.source)}: {origin.description}"]
     if origin.overruled:
         lines.append(f"    overrides {', '.join(reversed(origin.overruled))}")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from planck import headless
 from planck.records.outcome import ErrorKind, PlanckError
@@ -18,6 +19,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--web", action="store_true", help="Play the demo slowly on the web page; press Ctrl+C to stop"
     )
     parser.add_argument(
+        "--slow", action="store_true", help="Play it at a pace at which every line can be read"
+    )
+    parser.add_argument(
         "--json", action="store_true", help="With --web: print the address as JSON and do not open a browser"
     )
 
@@ -25,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
-    return _show(options) if options.web else asyncio.run(_demo())
+    return _show(options) if options.web else asyncio.run(_demo(options.slow))
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -37,7 +41,7 @@ def _show(options: argparse.Namespace) -> int:
     frontend = load_server()
     inbox = headless.Inbox()
     planck, task = headless.open_demo(
-        Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True
+        Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, pace="slow"
     )
     settings = frontend.ServerConfig(port=0, opening=("demo", task))
     what = f"A team with a scripted offline model fixes a bug in {planck.workspace}."
@@ -49,15 +53,18 @@ def _show(options: argparse.Namespace) -> int:
         announce.clean_up()
 
 
-async def _demo() -> int:
+async def _demo(slow: bool) -> int:
+    """In a pipe as fast as it goes; where somebody watches, so that it can be followed."""
     from planck.cli.session import Watch
+    from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import summarise
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
     folder = Path(tempfile.mkdtemp(prefix="planck-demo-"))
     terminal = Terminal(err=sys.stdout)
-    planck, task = headless.open_demo(folder)
+    pace: Literal["", "brisk", "slow"] = "slow" if slow else "brisk" if sys.stdout.isatty() else ""
+    planck, task = headless.open_demo(folder, pace=pace)
     async with planck:
         terminal.line(f"A small project with a failing test: {planck.workspace}", wrap=True)
         terminal.line(
@@ -71,7 +78,7 @@ async def _demo() -> int:
         await watch.finish()
         screen.done()
         if result.text and not screen.answered:
-            terminal.answer(result.text)
+            terminal.answer(Answer(result.text))
         terminal.line(f"\n{summarise(result, result.status)}", "dim", wrap=True)
         if failure := await headless.find_failure(session):
             raise PlanckError(

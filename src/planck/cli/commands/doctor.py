@@ -8,10 +8,8 @@ from planck import headless
 from planck.cli.output import print_json
 from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
+from planck.cli.tell.settings import MARKS
 from planck.records.visible import make_plain
-
-_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
-
 
 EXAMPLE = "planck doctor --json"
 
@@ -30,7 +28,7 @@ async def run(options: argparse.Namespace) -> int:
 
     terminal = Terminal()
     for check in checks:
-        mark, style = _MARKS[check.state]
+        mark, style = MARKS[check.state]
         print(f"{terminal.style_text(mark, style)} {check.name}: {make_plain(check.detail)}")
         if check.advice:
             print(f"    {make_plain(check.advice)}")

@@ -13,6 +13,7 @@ from planck.cli.output import print_json
 from planck.cli.parser import JSON, MODE, MODES, TRUST, Parser, add_shared, port, subcommand
 from planck.cli.place import open_project, say_place
 from planck.cli.streams import complain
+from planck.cli.tell.session_rows import make_table
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -31,7 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     adding = subcommand(commands, "add", "Add a server to your configuration", EXAMPLE)
     adding.add_argument("name", metavar="NAME")
-    adding.usage = "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME URL [--header NAME=VALUE]"
+    adding.usage = (
+        "planck mcp add [--project] NAME [--env NAME=VALUE] -- COMMAND [ARGS] | "
+        "NAME URL [--header NAME=VALUE]"
+    )
+    adding.add_argument("--project", action="store_true", help=_PROJECT)
     adding.add_argument("words", nargs="*", metavar="URL", help="Same as --url")
     adding.add_argument("--url", default="", help="Streamable HTTP address, instead of a command")
     for option, what in (("--env", "Environment variable"), ("--header", "HTTP header")):
@@ -41,6 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         commands, "remove", "Remove a server from your configuration", "planck mcp remove time"
     )
     removing.add_argument("name", metavar="NAME")
+    removing.add_argument("--project", action="store_true", help=_PROJECT)
     testing = subcommand(
         commands,
         "test",
@@ -98,7 +104,9 @@ def run(options: argparse.Namespace) -> int:
         case "add":
             return _add(options)
         case "remove":
-            file = headless.remove_server(headless.Project().home, options.name)
+            project = headless.Project()
+            workspace = project.workspace if options.project else None
+            file = headless.remove_server(project.home, options.name, workspace=workspace)
             print(f"Removed {options.name!r} from {file}.")
             return 0
         case "test":
@@ -123,10 +131,17 @@ def _list(planck: headless.Planck, as_json: bool) -> int:
     if as_json:
         print_json({"servers": rows})
         return 0
-    for row in rows:
-        note = "  (disabled)" if row.get("disabled") else ""
-        how = fit_line(str(row.get("how") or row.get("problem")), 100)
-        print(make_plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
+    cells = [
+        (
+            make_plain(str(row["name"])),
+            str(row.get("transport", "?")),
+            fit_line(str(row.get("how") or row.get("problem")), 100)
+            + "  (disabled)" * bool(row.get("disabled")),
+        )
+        for row in rows
+    ]
+    for line in make_table(("NAME", "TRANSPORT", "COMMAND OR ADDRESS"), cells):
+        print(line)
     if not rows:
         print(f"No MCP servers. Add one with: {EXAMPLE}")
     return 0
@@ -154,8 +169,15 @@ def _add(options: argparse.Namespace) -> int:
         "headers": _pairs(options.header, "--header"),
     }
     project = headless.Project()
-    file = headless.add_server(project.home, options.name, entry, project.environ)
+    workspace = project.workspace if options.project else None
+    file = headless.add_server(project.home, options.name, entry, project.environ, workspace=workspace)
     print(f"Added {options.name!r} to {file}. Test it with: planck mcp test {options.name}")
+    if options.project:
+        if options.env or options.header:
+            complain(f"{file.name} is for everybody who works here: make sure that it holds no key.")
+        if not project.trust.examine().trusted:
+            complain("This folder's own servers start once you trust it. Run: planck permissions trust")
+        return 0
     for word in command[1:]:
         if not os.path.isabs(word) and os.path.isfile(word):
             where = f"Your servers start in {str(project.home)!r}, where {word!r} may not exist."
@@ -163,6 +185,7 @@ def _add(options: argparse.Namespace) -> int:
     return 0
 
 
+_PROJECT = "Use the workspace's .mcp.json instead, which everybody who works there shares"
 _EITHER = f"A server needs either one URL or a command after --. Example: `{EXAMPLE}`."
 
 

@@ -10,6 +10,7 @@ from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import find_place
 from planck.cli.streams import report_error
+from planck.cli.tell.session_rows import make_table
 from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck models test sonnet"
@@ -35,8 +36,8 @@ async def _list(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"models": rows, "catalog_date": date}, indent=None)
         return 0
-    for row in rows:
-        print(_line(row))
+    for line in make_table(("  MODEL", "CONTEXT", "PRICE", "SOURCE"), [*map(_cells, rows)]):
+        print(line)
     if not rows:
         print(
             'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a local '
@@ -49,16 +50,14 @@ async def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _line(row: headless.ModelRow) -> str:
+def _cells(row: headless.ModelRow) -> tuple[str, str, str, str]:
     price = (
-        ""
-        if row.input_usd is None
-        else f"  ${row.input_usd:g} in, ${row.output_usd:g} out per million tokens"
+        "" if row.input_usd is None else f"${row.input_usd:g} in, ${row.output_usd:g} out per million tokens"
     )
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
     window = f"{row.context_window:,} tokens of context"
-    return f"{mark} {fit_line(row.label, 100)}  {window}{price}  {row.source}{key}"
+    return f"{mark} {fit_line(row.label, 100)}", window, price, f"{row.source}{key}"
 
 
 async def _test(options: argparse.Namespace) -> int:

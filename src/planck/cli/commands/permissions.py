@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Trust this folder's own files as they are now",
         "planck permissions trust --yes",
     )
-    trust.add_argument("--yes", action="store_true", help="Do not ask for confirmation")
+    trust.add_argument("-y", "--yes", action="store_true", help="Do not ask for confirmation")
     untrust = subcommand(actions, "untrust", "Stop trusting this folder", "planck permissions untrust")
     for action in (trust, untrust):
         add_shared(action)
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
+    from planck.cli.tell.settings import name_value_source
     from planck.headless import explain_call
 
     found = explain_call(
@@ -69,11 +70,11 @@ def _explain(planck: headless.Planck, options: argparse.Namespace) -> int:
     tools = "all tools" if authority.tools is None else ", ".join(authority.tools) or "no tools"
     print(f"{found.decision}: {make_plain(found.why)}")
     print(make_plain(f"  agent    {found.agent}: {tools}"))
-    source = "the built-in default" if found.mode_from == "built-in" else found.mode_from
-    print(make_plain(f"  mode     {found.mode} (from {source})"))
+    print(make_plain(f"  mode     {found.mode} (from {name_value_source(found.mode_from)})"))
     if found.tried:
         print("  asks     only if the call fails in the read-only sandbox without network")
-    if found.decision != "deny" and rights.mode == "full":
+        print("  access   read-only, without network; an approval adds what the sandbox refused")
+    elif found.decision != "deny" and rights.mode == "full":
         print("  access   outside the sandbox: all your files, and the network")
     elif found.decision != "deny":
         network = "yes" if rights.network else "no"

@@ -54,5 +54,6 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()  # what is loaded is not garbage
     from planck.cli.work import run_once
 
+    gc.freeze()  # nor is it looked at: the first look at all of it costs 5 ms
     gc.enable()
     return run_once(options)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain, report_error
 from planck.cli.tell.costs import tabulate_costs
-from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, make_rows, measure_name
+from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, is_read, make_rows
 from planck.records import codec
-from planck.records.outcome import ErrorKind
+from planck.records.amounts import say
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line, make_plain
 
 _ACTIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
@@ -37,6 +39,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="fork: Name of the new session")
     parser.add_argument(
         "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: File format"
+    )
+    parser.add_argument(
+        "-o", "--output", default="", metavar="FILE", help="export: Write to this file (replaces it)"
     )
     parser.add_argument(
         "--redact",
@@ -120,7 +125,8 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
         elsewhere = ' Run "planck sessions list --all" to include other workspaces.'
         print("No sessions yet." if options.all else f"No sessions in this workspace.{elsewhere}")
     elif options.action == "list":
-        _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
+        rows = make_rows(sessions, archive.now(), whole=not is_looked_at(), head=is_read())
+        _print(sessions, rows, options.json)
     else:
         children = _group_by_parent(sessions)
         _print(_nested(children, ""), _branch(children, archive.now()), options.json)
@@ -153,19 +159,16 @@ def _nested(children: dict[str, list[headless.SessionInfo]], parent: str) -> lis
 def _branch(children: dict[str, list[headless.SessionInfo]], now: str) -> Iterator[str]:
     """Rows in the order of the tree, each below what it was forked from."""
     waiting = [(info, 0) for info in reversed(children.get("", []))]
-    width, whole = shutil.get_terminal_size().columns, not is_looked_at()
+    whole = not is_looked_at()
     found: list[tuple[headless.SessionInfo, str]] = []
     while waiting:
         info, depth = waiting.pop()
         found.append((info, "  " * min(depth, 10)))
         waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
-    names = max((len(indent) + measure_name(info) for info, indent in found), default=0)
-    for info, indent in found:
-        at = f" (at event {info.forked_at})" if info.forked_at else ""
-        room = width - len(indent) - len(at)
-        for row in make_rows([info], now, room, whole=whole, names=names - len(indent)):
-            yield f"{indent}{row}{at}"
-            at = ""
+    sessions = [info for info, _ in found]
+    notes = [f"(at #{info.forked_at})" if info.forked_at else "" for info in sessions]
+    indents = [indent for _, indent in found]
+    yield from make_rows(sessions, now, whole=whole, indents=indents, notes=notes, head=is_read())
 
 
 def _tell(detail: headless.SessionDetail, transcript: headless.Transcript) -> Iterator[str]:
@@ -195,7 +198,7 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
     held = f" in process {info.holder.pid} on {info.holder.host}" if info.holder else ""
     yield f"{fit_line(info.name, 64)} ({fit_line(info.id, 64)}) · {STATES[info.state]}{make_plain(held)}"
     yield make_plain(
-        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {_count_events(info.head)}"
+        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {say('events', info.head)}"
     )
     if info.parent:
         yield make_plain(f"forked from {info.parent} at event {info.forked_at}")
@@ -210,28 +213,40 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
 
 
 def _export(planck: headless.Planck, options: argparse.Namespace) -> int:
-    """Writes all that there is; the exit says whether that is all that there was."""
+    """Writes the export; returns exit code 1 if the log has lost events or blobs."""
     chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
     if (chosen or options.with_log) and options.format != "html":
         raise UsageError(
             ErrorKind.INVALID_ARGS, "--redact and --with-log apply to HTML exports only. Add --format html."
         )
-    archive, out = planck.archive, sys.stdout.buffer
-    if options.format == "html":
-        out.write(
-            planck.export_page(options.what, hide=chosen, max_mb=options.max_mb, with_log=options.with_log)
-        )
-    elif options.format in ("md", "markdown"):
-        for piece in archive.render_markdown(options.what):
-            out.write(piece.encode(errors="replace"))
+    archive = planck.archive
+    pieces = _render(planck, options, chosen)
+    if options.output:
+        content = b"".join(pieces)
+        try:
+            with closing(headless.OutputFile(options.output)) as target:
+                target.check(planck.project.open_root())
+                target.write(content)
+        except PlanckError as failure:
+            raise UsageError(failure.err.kind, f"-o: {failure.err.message}") from None
+        complain(f"Saved to {make_plain(options.output)}")
     else:
-        for line in archive.events(options.what):
-            out.write(line)
-    out.flush()
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
     if loss := archive.find_loss(options.what):
         report_error(loss.kind, f"The export is incomplete. {loss.message}")
         return headless.Exit.FAILURE
     return headless.Exit.DONE
+
+
+def _render(planck: headless.Planck, options: argparse.Namespace, chosen: Sequence[str]) -> Iterator[bytes]:
+    if options.format == "html":
+        yield planck.export_page(options.what, hide=chosen, max_mb=options.max_mb, with_log=options.with_log)
+    elif options.format in ("md", "markdown"):
+        yield from (piece.encode(errors="replace") for piece in planck.archive.render_markdown(options.what))
+    else:
+        yield from planck.archive.events(options.what)
 
 
 def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
@@ -263,7 +278,7 @@ def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
         "chain": "hash chain intact",
     }
     by = ", ".join(words[one] for one in proof.by)
-    said = f"{fit_line(proof.name, 64)}: verified, {_count_events(proof.events)}, {by}"
+    said = f"{fit_line(proof.name, 64)}: verified, {say('events', proof.events)}, {by}"
     _print(proof, [f"{said}, hash {make_plain(proof.hash)}"], options.json)
 
 
@@ -283,12 +298,8 @@ async def _import(archive: headless.Archive, what: str) -> headless.SessionInfo:
 
 def _done(what: str, info: headless.SessionInfo, as_json: bool) -> None:
     _print(
-        info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({_count_events(info.head)})"], as_json
+        info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({say('events', info.head)})"], as_json
     )
-
-
-def _count_events(count: int) -> str:
-    return "1 event" if count == 1 else f"{count} events"
 
 
 def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
@@ -299,7 +310,7 @@ def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
         archive.check_free(info.id)
         about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
         answer = ask(
-            f"{make_plain(info.name)} ({make_plain(info.id)}), {_count_events(info.head)}{about}\n"
+            f"{make_plain(info.name)} ({make_plain(info.id)}), {say('events', info.head)}{about}\n"
             "Delete this session permanently? [y/N] ",
             without_terminal="Deleting is permanent and must be confirmed in a terminal. "
             f'Without one, run "planck sessions delete {info.id} --yes".',

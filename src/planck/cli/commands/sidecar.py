@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -30,9 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "planck sidecar status --trust",
     )
     add_shared(status, trust=TRUST, json=JSON)
-    new = subcommand(
-        commands, "new", "Create a working sidecar with a test", "planck sidecar new tools/sidecar"
-    )
+    new = subcommand(commands, "new", "Create a working sidecar with a test", "planck sidecar new prices")
     running = subcommand(
         commands,
         "run",
@@ -41,7 +40,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     for command in (new, running):
         command.add_argument(
-            "path", nargs="?", default=SIDECAR, metavar="PATH", help=f"Folder (default: {SIDECAR})"
+            "path",
+            nargs="?",
+            default=SIDECAR,
+            metavar="NAME|PATH",
+            help=f"Name, for a folder in {SIDECAR}, or path of a folder such as ./NAME (default: {SIDECAR})",
         )
     add_address(running)
 
@@ -49,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     match options.action:
         case "new":
-            return _new(_find_folder(options.path), own=options.path == SIDECAR)
+            return _new(_find_folder(options.path), own=options.path == SIDECAR or _is_name(options.path))
         case "run":
             return _run(options)
         case _:
@@ -57,12 +60,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_folder(path: str) -> Path:
-    """The usual one is the project's, wherever in it the user stands."""
-    if path != SIDECAR:
+    """The usual one is the project's, wherever in it the user stands, and so are those with a name."""
+    named = _is_name(path)
+    if path != SIDECAR and not named:
         return Path(path)
     project = headless.Project()
     project.check_place()
-    return Path(os.path.relpath(project.workspace / SIDECAR))
+    return Path(os.path.relpath(project.workspace / SIDECAR / (path if named else "")))
+
+
+def _is_name(path: str) -> bool:
+    return re.fullmatch(r"[A-Za-z][\w-]*", path) is not None
 
 
 def _new(folder: Path, *, own: bool) -> int:
@@ -93,7 +101,10 @@ def _run(options: argparse.Namespace) -> int:
     more = (
         () if options.http is None else (str(options.http), str(pipe_secret(options.token or make_token())))
     )
-    argv = asyncio.run(prepare_sidecar(_find_folder(options.path).absolute(), progress, *more))
+    folder = _find_folder(options.path)
+    if not folder.exists():
+        folder = Path(options.path)
+    argv = asyncio.run(prepare_sidecar(folder.absolute(), progress, *more))
     sys.stderr.flush()
     os.execve(argv[0], argv, safe_path(read_environment()))
     raise AssertionError

@@ -10,6 +10,7 @@ from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import open_project
 from planck.cli.streams import complain
+from planck.cli.tell.session_rows import is_read
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"skills": rows, "problems": catalog.problems})
         return 0
+    if is_read() and rows:
+        print("SKILL  SCOPE  PATH")
     for row in rows:
         note = " (shadowed)" if row["shadowed"] else ""
         print(make_plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 from planck import headless
 from planck.cli.parser import JSON, add_shared, positive
@@ -25,9 +28,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     stats = headless.Planck(workspace=find_place(options)).archive.stats(options.days)
-    for line in [codec.encode_str(stats)] if options.json else _tell(stats):
+    for line in [codec.encode_str(_describe(stats))] if options.json else _tell(stats):
         print(line)
     return 0
+
+
+def _describe(stats: headless.Stats) -> dict[str, Any]:
+    """Returns it as JSON has it: where nothing is known of a cost, that is null, and not zero."""
+    whole: dict[str, Any] = msgspec.to_builtins(stats)
+    for one in (whole["all"], *whole["by_day"].values(), *whole["by_model"].values()):
+        if one["calls"] and one["calls"] == one["unpriced"]:
+            one["cost_usd"] = None
+    return whole
 
 
 def _tell(stats: headless.Stats) -> Iterator[str]:
@@ -43,6 +55,9 @@ def _tell(stats: headless.Stats) -> Iterator[str]:
     if stats.all.unpriced:
         calls = "1 call has" if stats.all.unpriced == 1 else f"{stats.all.unpriced:,} calls have"
         yield f"{calls} no known price and {'is' if stats.all.unpriced == 1 else 'are'} not included."
+    if stats.all.estimated:
+        calls = "1 call is" if stats.all.estimated == 1 else f"{stats.all.estimated:,} calls are"
+        yield f"{calls} estimated (≈), because the provider did not count all tokens."
     for name in stats.unreadable:
         yield f"! {fit_line(name, 60)} is damaged. Only its intact part is counted."
 
@@ -58,7 +73,7 @@ def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:
             f"{one.usage.input_tokens:,}",
             f"{one.usage.output_tokens:,}",
             f"{shorten(one.usage.cache_read_tokens)}/{shorten(one.usage.cache_write_tokens)}",
-            f"{one.cost_usd:.2f}",
+            "?" if one.calls == one.unpriced else f"{'≈' if one.estimated else ''}{one.cost_usd:.2f}",
         )
         for name, one in named
     ]

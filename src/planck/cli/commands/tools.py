@@ -12,6 +12,7 @@ from planck import headless
 from planck.cli.parser import JSON, TRUST, add_shared, subcommand
 from planck.cli.place import open_project, say_place
 from planck.cli.streams import complain, format_sentence, report_error
+from planck.cli.tell.session_rows import is_read
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.visible import spell_out
@@ -65,6 +66,8 @@ def _list(inventory: headless.Inventory, as_json: bool) -> int:
         _print_json({"tools": tools, "problems": problems, "notices": inventory.notices})
         return 0
     width = max((len(entry.tool.name) for entry in inventory.entries), default=0)
+    if is_read() and inventory.entries:
+        print(f"{'TOOL':<{width}}  DESCRIPTION  [SOURCE]")
     for entry in inventory.entries:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")

@@ -12,6 +12,7 @@ from planck.records.visible import count_columns
 _SHOWN = 6
 _MAX_FILES = 200_000
 _MAX_CHOICES = 50
+_QUOTES = "\"'"
 
 
 class Choice(NamedTuple):
@@ -65,13 +66,16 @@ class Files:
     async def complete(self, before: str) -> Sequence[Choice]:
         at = before.rfind("@")
         word = before[at + 1 :]
-        if at < 0 or any(one.isspace() for one in word) or (at and not before[at - 1].isspace()):
+        quote = word[:1] if word[:1] in _QUOTES else ""
+        ends = quote in word[1:] if quote else any(one.isspace() for one in word)
+        if at < 0 or ends or "\n" in word or (at and not before[at - 1].isspace()):
             return ()
+        word = word.removeprefix(quote)
         agents = [pair for pair in self._agents() if at == 0 and pair[0].lower().startswith(word.lower())]
         files = _rank(await self._files(), word)
         return [
             *(Choice(at + 1, f"{name} ", about) for name, about in agents),
-            *(Choice(at + 1, f"{path} ", "") for path in files),
+            *(Choice(at + 1, f"{_quote(path)} ", "") for path in files),
         ]
 
     async def _files(self) -> list[str]:
@@ -87,6 +91,14 @@ class Files:
         prefix = f"{self._root}/"
         found = islice(self._walk(str(self._root)), _MAX_FILES)
         return [path.removeprefix(prefix).removeprefix("./") for path in found]
+
+
+def _quote(path: str) -> str:
+    """Returns a path as a message names it: one with blanks stands in quotes."""
+    if path[:1] not in _QUOTES and not any(one.isspace() for one in path):
+        return path
+    quote = _QUOTES[0] if _QUOTES[0] not in path else _QUOTES[1]
+    return f"{quote}{path}{quote}"
 
 
 def _rank(paths: list[str], word: str) -> list[str]:

@@ -21,7 +21,7 @@ class ScreenPort(Protocol):
 
     def tell(self, happened: Input) -> None: ...
 
-    def hint(self, text: str) -> None: ...
+    def hint(self, text: str, *, again: bool = False) -> None: ...
 
     def print(self, block: str | Sequence[str]) -> None: ...
 
@@ -121,6 +121,8 @@ class InputController:
             return False
         if stroke.key in ("c-c", "c-d") and self.input.text:
             return False  # they are the input's, as long as there is something in it
+        if self.input.search is not None or (self.menu.open and stroke.key in ("esc", "tab")):
+            return False  # what is typed looks for something, and Esc leaves that
         writing = bool(self.input.text) and now - self._wrote < TYPING
         match guard.judge(stroke, now, writing=writing):
             case Verdict.NOW:
@@ -239,7 +241,7 @@ class InputController:
             self._screen.tell(Pressed("rewind"))
             self._pressed = ("", -1.0)
         else:
-            self._screen.hint("Press Esc again to rewind to a message")
+            self._screen.hint("Press Esc again to rewind to a message", again=True)
         return True
 
     def _clear(self, twice: bool) -> None:
@@ -248,12 +250,12 @@ class InputController:
             self._screen.tell(Pressed("cleared"))
             self._pressed = ("", -1.0)
         elif self.busy:
-            self._screen.tell(Pressed("interrupt"))
+            self._screen.tell(Pressed("stop"))
             self._pressed = ("", -1.0)
         elif twice:
             self._screen.tell(Pressed("quit"))
         else:
-            self._screen.hint("Press Ctrl+C again to exit")
+            self._screen.hint("Press Ctrl+C again to exit", again=True)
 
     def _move(self, action: str) -> bool:
         if self.menu.open:

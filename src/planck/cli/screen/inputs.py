@@ -11,7 +11,7 @@ class Submitted(NamedTuple):
 
 class Pressed(NamedTuple):
     action: str
-    """Of `ACTIONS`, or `rewind` (Esc twice), `quit` (Ctrl+C twice), `queued` (Up: edit what waits)."""
+    """Of `ACTIONS`, or `rewind` (Esc twice), `stop` (Ctrl+C), `quit` (Ctrl+C twice), `queued` (Up)."""
 
 
 class Closed(NamedTuple):

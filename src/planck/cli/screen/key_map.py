@@ -2,19 +2,24 @@
 
 from typing import NamedTuple
 
+from planck.cli.screen.keyboard import name_sent
+
 ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "submit": (("enter",), "Send; while agents work, steer them at their next step"),
     "newline": (("c-j", "a-enter", "s-enter"), "Insert a new line (or type \\ and press Enter)"),
     "queue": (("tab",), "Complete the word; while agents work, queue the message"),
-    "interrupt": (("esc",), "Interrupt the turn; when idle, press twice to rewind"),
-    "clear": (("c-c",), "Clear the input or interrupt; press twice to exit"),
-    "exit": (("c-d",), "Exit if the input is empty"),
+    "interrupt": (("esc",), "Interrupt the turn; at a question, deny; when idle, press twice to rewind"),
+    "clear": (
+        ("c-c",),
+        "Clear the input, else interrupt, also at a question; when idle, press twice to exit",
+    ),
+    "exit": (("c-d",), "Exit if the input is empty; at a question, deny"),
     "mode": (("s-tab",), "Switch to the next permission mode"),
     "search": (("c-r",), "Search the input history"),
     "output": (("c-o",), "Show the full output of the latest tool calls"),
     "team": (("c-t",), "Show the team: who does what and who waits for whom"),
     "editor": (("c-g",), "Edit the input in $VISUAL or $EDITOR"),
-    "older": (("up", "c-p"), "Edit the queued message, else go to the previous input"),
+    "older": (("up", "c-p"), "Edit the last queued message, else go to the previous input"),
     "newer": (("down", "c-n"), "Go to the next input"),
     "redraw": (("c-l",), "Redraw the screen"),
     "suspend": (("c-z",), "Suspend to the shell; fg resumes"),
@@ -42,7 +47,9 @@ def name_key(key_map: KeyMap, action: str) -> str:
 
 
 def spell_key(key: str) -> str:
-    *held, last = key.split("-") if len(key) > 1 else [key]
+    held, last = _split_key(key)
+    if not held and len(last) == 1 and last.isupper():
+        held, last = ["s"], last.lower()
     names = {"c": "Ctrl", "a": "Alt", "s": "Shift"}
     return "+".join(
         [*(names[one] for one in held), last.upper() if held and len(last) == 1 else last.title()]
@@ -58,11 +65,32 @@ def read_key(key: str) -> str:
     key = key.replace("shift", "s").replace("escape", "esc").replace("return", "enter")
     key = "c-" + key[1:] if len(key) == 2 and key[0] == "^" else key
     head, plus, last = key.rpartition("+")
-    return head.replace("+", "-") + "-" + last if plus and last and head else key
+    return _sort_held(head.replace("+", "-") + "-" + last if plus and last and head else key)
+
+
+def _sort_held(key: str) -> str:
+    """As the decoder names it: Alt, Ctrl, Shift, in this order; Shift and a letter are a capital."""
+    held, last = _split_key(key)
+    if any(one not in ("c", "a", "s") for one in held):
+        return key
+    if held == ["s"] and len(last) == 1 and last.isalpha():
+        return last.upper()
+    return name_sent("".join(f"{one}-" for one in ("a", "c", "s") if one in held) + last)
+
+
+def _split_key(key: str) -> tuple[list[str], str]:
+    """`c--` is Ctrl and a minus."""
+    if len(key) < 2:
+        return [], key
+    *held, last = (*key[:-2].split("-"), "-") if key.endswith("--") else key.split("-")
+    return held, last
 
 
 def is_key(key: str) -> bool:
-    *held, last = key.split("-") if len(key) > 1 else [key]
+    """Whether a terminal can send it: with Ctrl or Alt, Shift and a letter are not told apart from it."""
+    held, last = _split_key(key)
     if any(one not in ("c", "a", "s") for one in held):
         return False
-    return last in _NAMED or (len(last) == 1 and last.isprintable() and last != " ")
+    if last in _NAMED:
+        return True
+    return len(last) == 1 and last.isprintable() and last != " " and "s" not in held

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from planck.records.visible import clean_pasted
@@ -27,11 +27,13 @@ _TILDES = {
     "6": "pagedown",
 }
 _CODES = {9: "tab", 13: "enter", 27: "esc", 127: "backspace", 8: "backspace", 57414: "enter"}
+_SAME = {"i": "tab", "m": "enter", "h": "backspace", "[": "esc"}
+"""By letter: the key that Ctrl and that letter is."""
 _ALT = frozenset("bfdlcuty.<>\x7f\x08\r\n")
 """Behind an Esc in one go these are Alt and the key; anything else is an Esc and then the key."""
 _CSI = re.compile("\x1b\\[([0-9;:<=>?]*)([ -/]*)([@-~])")
 _REPLY = re.compile("\x1b[]P^_][^\x07\x1b]*(?:\x07|\x1b\\\\)")
-_BEGUN = re.compile("\x1b(?:\\[[0-9;:<=>?]*[ -/]*|O|[]P^_][^\x07\x1b]*\x1b?)?$")
+_BEGUN = re.compile("\x1b(?:\\[[0-9;:<=>?]*[ -/]*|O|[]P^_][^\x07\x1b]*\x1b?)?\\Z")
 
 
 class Stroke(NamedTuple):
@@ -58,6 +60,13 @@ class Decoder:
         self._pasted: list[str] | None = None
         self._size = 0
         self._burst = ""
+        self._alt = _ALT
+
+    def use(self, keys: Iterable[str]) -> None:
+        """Also reads the Alt keys among these as one stroke."""
+        bytes_ = {name: byte for byte, name in _CONTROLS.items()}
+        wanted = (key.removeprefix("a-") for key in keys if key.startswith("a-"))
+        self._alt = _ALT | {bytes_.get(key, key) for key in wanted}
 
     @property
     def pending(self) -> bool:
@@ -97,7 +106,8 @@ class Decoder:
         if self._pasted is not None:
             self._keep(held)
             return []
-        return [Stroke("esc", alone=len(held) == 1), *_split(held[1:])]
+        first, *others = _split(held, self._alt)
+        return [first._replace(alone=not others), *others]
 
     def end_paste(self) -> list[Stroke | Paste]:
         """The paste so far, as if its end had come: a terminal may forget to send that."""
@@ -133,7 +143,7 @@ class Decoder:
             return self.flush() if more else []
         if not more and (begun := _BEGUN.search(text)) and begun[0]:
             text, self._held = text[: begun.start()], begun[0]
-        strokes = list(_split(text))
+        strokes = list(_split(text, self._alt))
         if len(strokes) == 1 and not self._held and not more:
             return [*strokes]
         if len(strokes) == 2 and strokes[1].key == "enter" and not self._held and not more:
@@ -146,7 +156,7 @@ def _is_burst(text: str) -> bool:
     return bool(re.search("[\r\n][^\r\n\x1b]", text))
 
 
-def _split(text: str) -> Iterator[Stroke]:
+def _split(text: str, alt: Collection[str]) -> Iterator[Stroke]:
     at = 0
     while at < len(text):
         one = text[at]
@@ -160,7 +170,7 @@ def _split(text: str) -> Iterator[Stroke]:
         elif text.startswith("\x1bO", at) and at + 2 < len(text) and text[at + 2] in _FINALS:
             yield Stroke(_FINALS[text[at + 2]])
             at += 3
-        elif text[at + 1 : at + 2] in _ALT and text[at + 2 : at + 3] in ("", "\x1b") and at + 1 < len(text):
+        elif text[at + 1 : at + 2] in alt and text[at + 2 : at + 3] in ("", "\x1b") and at + 1 < len(text):
             yield Stroke(f"a-{_typed(text[at + 1]).key}")
             at += 2
         else:
@@ -193,6 +203,12 @@ def _sequence(params: str, between: str, final: str) -> Stroke | None:
     return None
 
 
+def name_sent(key: str) -> str:
+    """Returns what most terminals send for a key: for Ctrl+I a Tab, for Ctrl+M an Enter."""
+    head, ctrl, last = key.rpartition("c-")
+    return head + _SAME[last] if ctrl and last in _SAME else key
+
+
 def _held_keys(number: str) -> str:
     bits = int(number) - 1 if number.isdigit() and 0 < int(number) < 256 else 0
     return ("a-" if bits & 2 else "") + ("c-" if bits & 4 else "") + ("s-" if bits & 1 else "")
@@ -207,5 +223,5 @@ def _coded(number: str, held: str) -> Stroke | None:
         return None
     one = chr(code)
     if "c-" in held or "a-" in held:
-        return Stroke(held.replace("s-", "") + one.lower())
+        return Stroke(name_sent(held.replace("s-", "") + one.lower()))
     return Stroke(one.upper() if held else one, one.upper() if held else one)

@@ -41,14 +41,14 @@ class Overlay:
         self._size = console.size()
 
     async def __aenter__(self) -> "Overlay":
-        if self._behind.cover(self):
+        if self._behind.cover(self) and self._console.here:  # else it is painted on the way back
             self._console.write(_IN)
         return self
 
     async def __aexit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._behind.uncover(self):
+        if self._behind.uncover(self) and self._console.here:
             self._console.write(_OUT)
         rest = [self._strokes.get_nowait() for _ in range(self._strokes.qsize())]
         self._behind.take([item for item in rest if isinstance(item, Paste) or item not in (_RESIZED, _GONE)])

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from planck.cli.screen.styled import measure
 
+MAX_LIVE = 8
+"""Live rows above the input."""
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l", "\x1b[?25h\x1b[?2026l"
 """Terminals that know synchronized updates show a frame whole; others ignore it."""
 
@@ -19,8 +21,9 @@ class Frame(NamedTuple):
 class Region:
     """Knows what stands on the terminal below the scrollback, also after the terminal has re-wrapped it.
 
-    Rows are erased one by one (`CSI 2K`): erasing the display from here would push rows into the history of
-    some terminals, and a scroll region would keep finished lines out of it.
+    Rows are deleted from the first one down (`CSI M`): erasing the display from here would push rows into the
+    history of some terminals, and a scroll region would keep finished lines out of it. A terminal that has
+    become lower has cut rows below the cursor, so nothing is counted from the last row.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -28,6 +31,11 @@ class Region:
         self._rows: list[str] = []
         self._cursor = (0, 0)
         self._columns = 0
+        self._resized = False
+
+    def resized(self) -> None:
+        """The terminal may have wrapped rows again and cut some: the next frame is painted whole."""
+        self._resized = True
 
     def paint(self, frame: Frame, columns: int, finished: Sequence[str] = ()) -> None:
         """Prints finished lines into the scrollback and the frame below them.
@@ -39,7 +47,7 @@ class Region:
         fill = max(0, len(self._rows) - len(finished) - len(rows)) if columns == self._columns else 0
         rows[:0] = [""] * fill
         cursor = (frame.cursor[0] + fill, frame.cursor[1])
-        if finished or len(rows) != len(self._rows) or columns != self._columns:
+        if finished or len(rows) != len(self._rows) or columns != self._columns or self._resized:
             text = self._erase(columns) + "".join(f"{line}\n" for line in finished)
             text += "\n".join(rows) + _move(cursor[0] - len(rows) + 1) + f"\r{_right(cursor[1])}"
         elif rows == self._rows and cursor == self._cursor:
@@ -48,6 +56,7 @@ class Region:
             text = self._repaint(rows, cursor)
         self._write(_BEGIN + text + _END)
         self._rows, self._cursor, self._columns = rows, cursor, columns
+        self._resized = False
 
     def clear(self, columns: int) -> None:
         """Takes the rows away; the cursor stands where the first of them stood."""
@@ -76,8 +85,7 @@ class Region:
             heights = [_wrapped(row, columns) for row in self._rows]
             above = sum(heights[: self._cursor[0]]) + self._cursor[1] // columns
             height = sum(heights)
-        below = height - 1 - above
-        return f"{_move(below)}\r\x1b[2K" + "\x1b[1A\x1b[2K" * (height - 1)
+        return f"{_move(-above)}\r\x1b[{height}M"
 
 
 def _wrapped(row: str, columns: int) -> int:

@@ -3,7 +3,8 @@
 import asyncio
 import base64
 import sys
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TextIO
 
 from planck.cli.screen.completion import Completer
@@ -14,11 +15,10 @@ from planck.cli.screen.inputs import Closed, Input
 from planck.cli.screen.key_map import DEFAULT, KeyMap
 from planck.cli.screen.keyboard import Decoder, Paste, Stroke
 from planck.cli.screen.overlay import Overlay
-from planck.cli.screen.region import Frame, Region
+from planck.cli.screen.region import MAX_LIVE, Frame, Region
 from planck.cli.screen.scrollback import Scrollback
 from planck.cli.screen.styled import Line, keep_colours, paint
 
-MAX_LIVE = 8
 _MAX_COPY = 100_000
 _INPUT_ROWS = 8
 _FRAME = 0.05
@@ -27,6 +27,8 @@ _SETTLE = 0.15
 """Seconds after a change of size before anything is written: the terminal wraps its lines again meanwhile."""
 _ESC = 0.05
 """Seconds after which what may have begun a sequence was a key by itself."""
+_NOTE = 6.0
+"""Seconds for which a note is shown to somebody who presses nothing."""
 _LOST_END = 5.0
 """Seconds of silence in a paste after which its end is not waited for any more."""
 
@@ -37,16 +39,16 @@ class Rows(Protocol):
     def lines(self, width: int) -> Sequence[Line]:
         """Above the input, at most `MAX_LIVE`."""
 
-    def footer(self, width: int) -> Line:
-        """Below the input."""
+    def footer(self, width: int, note: Line = ()) -> Line:
+        """Below the input; a `note` that is given stands in it, and hides nothing that must be seen."""
 
 
 class NoRows:
     def lines(self, width: int) -> Sequence[Line]:
         return ()
 
-    def footer(self, width: int) -> Line:
-        return ()
+    def footer(self, width: int, note: Line = ()) -> Line:
+        return (("  ", ""), *note) if note else ()
 
 
 class Screen:
@@ -86,6 +88,7 @@ class Screen:
         self._size = (80, 24)
         self._tasks: set[asyncio.Task[None]] = set()
         self._completing: asyncio.Task[None] | None = None
+        self._editing: asyncio.Task[None] | None = None
         self._completed = ""
         self._streams: tuple[TextIO, TextIO] | None = None
         self._overlays: list[Overlay] = []
@@ -166,6 +169,7 @@ class Screen:
     def use(self, key_map: KeyMap) -> None:
         """Other keys from now on."""
         self.key_map = key_map
+        self._decoder.use(key_map.keys)
         self._controller.use(key_map)
 
     def overlay(self) -> Overlay:
@@ -177,12 +181,16 @@ class Screen:
         self._controller.input.replace(text)
         self.touch()
 
-    def hint(self, text: str) -> None:
-        """Says something below the input for a moment."""
+    def hint(self, text: str, *, again: bool = False) -> None:
+        """Says something below the input until the next key, or for a moment.
+
+        `again`: of a key that does more if it is pressed again; as long as that holds.
+        """
         loop = asyncio.get_running_loop()
-        self._hint = (text, loop.time() + TWICE)
+        seconds = TWICE if again else _NOTE
+        self._hint = (text, loop.time() + seconds)
         self.touch()
-        loop.call_later(TWICE + _FRAME, self.touch)
+        loop.call_later(seconds + _FRAME, self.touch)
 
     def notify(self, text: str) -> None:
         """Rings, and has terminals that can do it show a notice: it waits for the person, or is done."""
@@ -280,7 +288,8 @@ class Screen:
         self._console.stop()
 
     def edit_outside(self) -> None:
-        self._begin(self._edit_outside())
+        if self._editing is None or self._editing.done():  # two keys in one read open one editor
+            self._editing = self._begin(self._edit_outside())
 
     # What an overlay does to it.
 
@@ -299,6 +308,7 @@ class Screen:
 
     def _take(self, items: Sequence[Any]) -> None:
         for item in items:
+            self._hint = ("", -1.0)
             if self._overlays:
                 self._overlays[-1].take(item)
             else:
@@ -333,6 +343,7 @@ class Screen:
             if self._painted >= 0 and loop.time() >= self._resized + _SETTLE:
                 self._resized = loop.time()
             self._size = size
+            self._region.resized()
         if loop.time() < self._resized + _SETTLE or not self._console.can_write():
             self._painted = loop.time()
             self.touch()
@@ -367,11 +378,14 @@ class Screen:
         search = self._controller.input.search
         if search is not None:
             found = "" if search.found is not None or not search.words else "  no match"
-            return ((f"  search: {search.words}", "bold"), (f"{found}  Enter selects, Esc cancels", "dim"))
+            note: Line = (
+                (f"search: {search.words}", "bold"),
+                (f"{found}  Enter selects, Esc cancels", "dim"),
+            )
+            return self._rows.footer(width, note)
         text, until = self._hint
-        if text and asyncio.get_running_loop().time() < until:
-            return ((f"  {text}", "bold"),)
-        return self._rows.footer(width)
+        shown = bool(text) and asyncio.get_running_loop().time() < until
+        return self._rows.footer(width, ((text, "bold"),) if shown else ())
 
     def _write_finished(self) -> None:
         finished, self._finished = self._finished, []
@@ -412,12 +426,18 @@ class Screen:
         self._controller.offer([choice for choice in found if before[choice.start :] != choice.text.rstrip()])
         self.touch()
 
-    async def _edit_outside(self) -> None:
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Gives the terminal away while its `with` lasts, as it was found."""
         self._console.lend()
         try:
-            text = await self._editor(self._controller.input.text)
+            yield
         finally:
             self._console.take_back()
+
+    async def _edit_outside(self) -> None:
+        with self.lent():
+            text = await self._editor(self._controller.input.text)
         if text is None:
             self.hint("No editor found: set $VISUAL or $EDITOR to an installed program")
         else:

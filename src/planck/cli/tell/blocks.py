@@ -8,7 +8,7 @@ import msgspec
 
 from planck.cli.streams import format_error
 from planck.cli.tell.diffs import compare, count_changes, draw_diff, find_after
-from planck.cli.tell.figures import format_time
+from planck.cli.tell.figures import format_count, format_time
 from planck.cli.tell.styled import INDENT, Line, Span, as_text, make_line, make_lines
 from planck.records.outcome import Err
 from planck.records.tools import find_row, find_subject
@@ -34,9 +34,13 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole piece of what the orchestrator says to the user, in Markdown."""
+    """A whole piece of what the orchestrator says to the user, in Markdown, or lines of its code."""
 
     markdown: str
+    code: str | None = None
+    """The language of these lines, or ""; None: they are Markdown."""
+    follows: bool = False
+    """Whether lines of the same code block are shown above it."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -52,11 +56,12 @@ class Said(msgspec.Struct, frozen=True):
 
     def cut(self) -> tuple[str, int]:
         """Returns as much of it as is shown, and how many lines that leaves out."""
-        rows = self.markdown.replace("\r\n", "\n").split("\n")
+        rows = _split_rows(self.markdown)
         full = [at for at, row in enumerate(rows) if row.strip()]
         if len(full) <= SPOKEN + 1:
             return "\n".join(map(_shorten, rows)), 0
-        return "\n".join(map(_shorten, rows[: full[SPOKEN - 1] + 1])), len(full) - SPOKEN
+        shown = full[SPOKEN - 1] + 1
+        return "\n".join(map(_shorten, rows[:shown])), len(rows) - shown
 
     def as_told(self) -> Told:
         """As it is, for where nothing is rendered."""
@@ -90,30 +95,44 @@ def say_rows(view: Shows, rows: Sequence[str], style: str = "") -> None:
 
 
 def draw_call(
-    prefix: Sequence[Span], started: Any, ended: dict[str, Any], before: bytes | None = None
+    prefix: Sequence[Span],
+    started: Any,
+    ended: dict[str, Any],
+    before: bytes | None = None,
+    *,
+    refused: str = "",
+    seen: bool = False,
 ) -> Told:
     """A call that ended: its mark, what it was about, how long it took, and the end of its output.
 
-    `started` are its arguments; `before` is what the file was that it changed.
+    `started` are its arguments; `before` is what the file was that it changed. `refused`: the user's no to
+    it, in words. `seen`: its diff is on the screen already.
     """
     name, output = ended["name"], ended["output"]
     label = describe_call(name, started)
     mark, style = ("✓ ", "green") if ended["ok"] else ("✗ ", "red")
     diff = _compare_files(name, started, before) if ended["ok"] else ""
     notes = [count_changes(diff)] if diff else []
+    if before is not None and ended["ok"] and not diff and _is_same(name, started, before):
+        notes.append("unchanged")
     if ended["ok"] and find_row(name).shown == "count":
         notes.append(ended.get("summary") or _count_lines(output))
-    if ended["duration_ms"] >= 100:
+    if refused:
+        notes.append(refused)
+    elif ended["duration_ms"] >= 100:
         notes.append(format_time(ended["duration_ms"] / 1000))
     tail = f"  {' · '.join(notes)}" if notes else ""
     head: Line = (*prefix, (mark, style), (label, ""), (tail, "dim"))
     if diff:
-        return Told((head, *draw_diff(diff)), label, diff)
+        whole = "\n".join(as_text(line) for line in draw_diff(diff, len(diff), ""))
+        return Told((head, *(() if seen else draw_diff(diff))), label, whole)
     # Why a call was denied is told by the decision; the rest is what the model reads.
     error = ended.get("error") or {}
     most = 0 if error.get("kind") == "permission_denied" else _count_shown(name, ended["ok"])
     shown = _drop_details(output) if error else output
-    lines, folded = fold(shown, most, ended.get("lines", 0), first=bool(error), call=ended["id"])
+    lines, folded = fold(
+        shown, most, ended.get("lines", 0), first=bool(error), failed=not ended["ok"], call=ended["id"]
+    )
     return Told((head, *lines), label, output if folded else "", wraps=bool(error))
 
 
@@ -127,25 +146,56 @@ def describe_call(name: str, args: Any) -> str:
     return fit_line(f"{name} {find_subject(name, args)}")
 
 
+def describe_writing(working: dict[str, Any]) -> str:
+    """`writing src/x.py · 2.3k`, of a call that the model writes; empty where the sign of life names none."""
+    name = working.get("name", "")
+    if not name:
+        return ""
+    subject = working.get("subject", "") if find_row(name).changes == "files" else ""
+    what = f"writing {subject}" if subject else f"preparing {name}"
+    return fit_line(f"{what} · {format_count(working.get('size', 0))}")
+
+
 def fold(
-    text: str, most: int | None, count: int = 0, *, first: bool = False, call: str = ""
+    text: str, most: int | None, count: int = 0, *, first: bool = False, failed: bool = False, call: str = ""
 ) -> tuple[list[Line], bool]:
     """The last lines of an output, dim, with a line that says how many are above; None: all of them.
 
     `count`: of the whole output's lines, where the text is not all of it. `first`: of an error its first
-    line is one of those that are shown: it says what is wrong. `call`: its id, by which the model is told to
+    line is one of those that are shown: it says what is wrong. `failed`: of a command, whose first lines
+    that name an error are shown too. `call`: its id, by which the model is told to
     read the whole output; a person looks by Ctrl+O.
     """
-    rows = [row for row in _list_rows(text) if not call or not row.endswith(f" output:{call}]")]
+    every = [row for row in _split_rows(text) if not call or not row.endswith(f" output:{call}]")]
+    rows = [row for row in every if row.strip()]
     if most is None or (len(rows) <= most + 1 and not count):
         shown = rows if most != 0 else []
         return _dim(shown), len(shown) < len(rows)
     if not most:
         return [], bool(rows)
     head, shown = (rows[:1], rows[1 - most :]) if first else ([], rows[-most:])
-    left = max(count, len(rows)) - sum(not row.startswith(_OURS) for row in (*head, *shown))
-    above: Line = ((f"{INDENT}… {left:,} more lines", "dim"),)
-    return [*_dim(head), above, *_dim(shown)], True
+    if failed and not first:
+        above = rows[:-most]
+        at = next((at for at, row in enumerate(above) if _ERROR.search(row)), len(above))
+        head = above[at : at + _CAUSE]
+    # As many as the output has, blank ones too: a person compares the number with what Ctrl+O shows.
+    left = max(count, _count_theirs(every)) - _count_theirs((*head, *shown))
+    return [*_dim(head), _say_more(left), *_dim(shown)], True
+
+
+def _say_more(lines: int) -> Line:
+    return ((f"{INDENT}… {lines:,} more {'line' if lines == 1 else 'lines'}", "dim"),)
+
+
+_CAUSE = 2
+"""Lines that are shown of a failed command from the first one on that names an error: what follows from it
+comes later, and fills the end."""
+_ERROR = re.compile(
+    r"(?<!\b0 )\b(?:errors?|fatal|panic|panicked|undefined|not found|no such|cannot|denied|failed)\b"
+    r"|(?-i:\b\w+(?:Error|Exception)\b)",
+    re.IGNORECASE,
+)
+"""What compilers, linkers, shells and test runners write; not `Traceback`, whose last line says it."""
 
 
 def _dim(rows: Sequence[str]) -> list[Line]:
@@ -156,6 +206,10 @@ _OURS = ("[exit code ", "[sandbox: ")
 """Lines below an output that are none of it."""
 
 
+def _count_theirs(rows: Sequence[str]) -> int:
+    return sum(not row.startswith(_OURS) for row in rows)
+
+
 def draw_said(
     prefix: Sequence[Span], text: str, style: str = "", most: int = SPOKEN, *, ends: int = 0
 ) -> Told:
@@ -164,12 +218,12 @@ def draw_said(
     `ends`: so many of them are its last lines, where not all are shown.
     """
     rows = _list_rows(text) or [""]
-    left = len(rows) - most if len(rows) > most + 1 else 0
+    left = len(_split_rows(text)) - most if len(rows) > most + 1 else 0
     head, tail = (rows[: most - ends], rows[len(rows) - ends :]) if left else (rows, [])
     first, *others = (line for row in head for line in make_lines(_shorten(row), style))
     lines: list[Line] = [(*prefix, *first), *(((INDENT, ""), *line) for line in others)]
     if left:
-        lines.append(((f"{INDENT}… {left:,} more lines", "dim"),))
+        lines.append(_say_more(left))
     lines += (((INDENT, ""), *line) for row in tail for line in make_lines(_shorten(row), style))
     folded = left > 0 or any(len(row) > _ROW for row in (*head, *tail))
     return Told(tuple(lines), "", text if folded else "", wraps=True, prefix=tuple(prefix))
@@ -184,7 +238,11 @@ def _shorten(row: str) -> str:
 
 
 def _list_rows(text: str) -> list[str]:
-    return [row for row in text.replace("\r\n", "\n").split("\n") if row.strip()]
+    return [row for row in _split_rows(text) if row.strip()]
+
+
+def _split_rows(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
 def _count_shown(name: str, ok: bool) -> int | None:
@@ -204,8 +262,14 @@ _EARLIER = re.compile(
 def _count_lines(output: str) -> str:
     if earlier := _EARLIER.fullmatch(output.strip("\n")):
         return earlier[1] or earlier[2]
-    count = len(_list_rows(output))
+    count = len(_split_rows(output))
     return "1 line" if count == 1 else f"{count:,} lines"
+
+
+def _is_same(name: str, args: Any, before: bytes) -> bool:
+    """Whether a call wrote what the file had."""
+    text = before.decode(errors="surrogateescape")
+    return find_row(name).shown == "diff" and find_after(args, text) == text
 
 
 def _compare_files(name: str, args: Any, before: bytes | None) -> str:

@@ -22,14 +22,14 @@ def tabulate_costs(report: "CostReport", width: int | None = None) -> Iterator[s
         (
             f"{'  ' * min(row.depth - 1, 8) + '└ ' if row.depth else ''}{fit_line(row.agent, 20)}",
             fit_line(row.model, 30),
-            *_count(row.calls, row.usage, row.cost_usd),
+            *_count(row.calls, row.usage, row.cost_usd, row.estimated),
             f"{row.source} {_say_budget(row.budget)}".strip(),
             _say_budget(row.left),
             f"stops {say_when(row.stops_in_s)}" if row.stops_in_s is not None else "",
         )
         for row in report.rows
     ]
-    total = ("total", "", *_count(report.calls, report.usage, report.cost_usd), "", "", "")
+    total = ("total", "", *_count(report.calls, report.usage, report.cost_usd, report.estimated), "", "", "")
     columns = _choose([_HEAD, *rows, total], width)
     head, *picked = [[row[at] for at in columns] for row in (_HEAD, *rows, total)]
     return tabulate(head, picked, left=2 if 1 in columns else 1)
@@ -45,13 +45,14 @@ def _choose(table: Sequence[Sequence[str]], width: int | None) -> list[int]:
     return columns
 
 
-def _count(calls: int, usage: Usage, cost: float | None) -> tuple[str, ...]:
+def _count(calls: int, usage: Usage, cost: float | None, estimated: int) -> tuple[str, ...]:
+    about = "≈" if estimated else ""
     return (
         f"{calls:,}",
         f"{usage.input_tokens:,}",
         f"{usage.output_tokens:,}",
         f"{shorten(usage.cache_read_tokens)}/{shorten(usage.cache_write_tokens)}",
-        "?" if cost is None else say("usd", cost).removeprefix("$"),
+        "?" if cost is None else about + say("usd", cost).removeprefix("$"),
     )
 
 

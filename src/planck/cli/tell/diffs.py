@@ -1,5 +1,7 @@
 """Changes of files as coloured lines: of an edit that was made, or that is asked about."""
 
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planck.cli.tell.styled import INDENT, Line
@@ -13,16 +15,47 @@ _MAX_TEXT = 400_000
 
 
 def draw_diff(text: str, most: int = FOLDED, indent: str = INDENT) -> list[Line]:
-    """A unified diff without its two file names, folded to so many lines."""
+    """A unified diff with the number of each line, as the file has it, folded to so many lines.
+
+    Without the names of the files; a removed line has its old number. Between two hunks stands a line.
+    """
     rows = _drop_names(make_plain(text).split("\n"))
     while rows and not rows[-1]:
         rows.pop()
+    numbered = [*_number(rows)]
     # One more line than fits is shown rather than a line that says there is one.
-    shown = rows if len(rows) <= most + 1 else rows[:most]
-    lines: list[Line] = [((indent + row.expandtabs(4), _choose_style(row)),) for row in shown]
-    if len(rows) > len(shown):
-        lines.append(((f"{indent}… {len(rows) - len(shown)} more lines", "dim"),))
+    shown = numbered if len(numbered) <= most + 1 else numbered[:most]
+    wide = max((len(number) for number, _ in shown), default=0)
+    lines: list[Line] = [
+        ((f"{indent}{number:>{wide}} ", "dim"), (row.expandtabs(4), _choose_style(row)))
+        if number
+        else ((f"{indent}{' ' * wide} {row}", _choose_style(row)),)
+        for number, row in shown
+    ]
+    if left := sum(bool(number) for number, _ in numbered[len(shown) :]):
+        lines.append(((f"{indent}… {left:,} more {'line' if left == 1 else 'lines'}", "dim"),))
     return lines
+
+
+def _number(rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yields each line of the hunks with its number; a line that is in neither file has none."""
+    old = new = 0
+    begun = False
+    for row in rows:
+        if found := _HUNK.match(row):
+            if begun:
+                yield "", "⋮"
+            old, new, begun = int(found[1]), int(found[3]), True
+        elif not begun or row[:1] not in ("+", "-", " ", ""):
+            yield "", row  # such as "no newline at the end", or a part that is left out
+            begun = begun and row.startswith("\\")
+        else:
+            yield str(old if row[:1] == "-" else new), row
+            old += row[:1] != "+"
+            new += row[:1] != "-"
+
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def count_changes(text: str) -> str:
@@ -94,10 +127,8 @@ def _drop_names(rows: list[str]) -> list[str]:
 
 def _count_rows(head: str) -> tuple[int, int]:
     """`@@ -1,3 +1,4 @@` announces 3 rows of the old file and 4 of the new; without a number, one."""
-    import re
-
-    found = re.match(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", head)
-    return (int(found[1] or 1), int(found[2] or 1)) if found else (0, 0)
+    found = _HUNK.match(head)
+    return (int(found[2] or 1), int(found[4] or 1)) if found else (0, 0)
 
 
 def _choose_style(row: str) -> str:

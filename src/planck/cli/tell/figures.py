@@ -47,7 +47,8 @@ def summarise(result: RunResult, status: str = "") -> str:
     usage, took = result.usage, format_time(result.duration_ms / 1000)
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     tokens = f"{format_count(read)} tokens in, {format_count(usage.output_tokens)} out"
-    spent = f"{tokens} · {format_money(result.cost_usd)}"
+    about = "about " if result.estimated and result.cost_usd else ""
+    spent = f"{tokens} · {about}{format_money(result.cost_usd)}"
     how = say_status(status or result.status).capitalize()
     if not result.steps and (status or result.status) != TurnStatus.COMPLETED:
         # A response that was cut off may have cost something.

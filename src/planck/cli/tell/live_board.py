@@ -1,8 +1,12 @@
 """The board of a session while it runs: the facts, what passes between them, and how long it takes."""
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
+from math import ceil
+from typing import Any, NamedTuple
 
+from planck.cli.tell.blocks import describe_writing
 from planck.headless import SessionEvent
 from planck.records.board import Board, apply
 
@@ -16,6 +20,14 @@ _STATES = {
     "working": "writing",  # nothing to be read: a call's arguments, mostly
     "retrying": "waiting to retry",
 }
+_OUTPUT = 4_000
+"""Characters of the output of a running call that are kept, from its end."""
+
+
+class _Retry(NamedTuple):
+    due: float
+    attempt: int
+    attempts: int
 
 
 class LiveBoard:
@@ -25,18 +37,42 @@ class LiveBoard:
         """`board`: as it was when the session was opened; what happened since is followed."""
         self.board = board
         self._passing: dict[str | None, str] = {}
+        self._retries: dict[str | None, _Retry] = {}
+        self._outputs: dict[str, str] = {}
+        """By call that runs: the end of its output, the one that was heard last at the end."""
         self._newest = ""
         self._seen_at = 0.0
 
     def follow(self, event: SessionEvent) -> None:
         if event.seq is None:
-            state = event.data.get("state", "") if event.type == "status" else ""
-            if doing := _STATES.get(state) or _PASSING.get(event.type):
+            if doing := _PASSING.get(event.type):
                 self._passing[event.agent_id] = doing
+            elif event.type == "status":
+                self._follow_status(event.agent_id, event.data)
+            elif event.type == "tool_progress":
+                id = event.data["id"]
+                self._outputs[id] = (self._outputs.pop(id, "") + event.data["text"])[-_OUTPUT:]
             return
         self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()
         self._passing.pop(event.agent_id, None)
+        if event.type == "tool_end":
+            self._outputs.pop(event.data["id"], None)
         self.board = apply(self.board, event.recorded)
+
+    def _follow_status(self, agent: str | None, data: dict[str, Any]) -> None:
+        state = data.get("state", "")
+        if doing := _STATES.get(state):
+            self._passing[agent] = describe_writing(data) or doing
+        if state == "retrying" and data.get("attempts"):
+            due = asyncio.get_running_loop().time() + data["wait_s"]
+            self._retries[agent] = _Retry(due, data["attempt"], data["attempts"])
+        else:
+            self._retries.pop(agent, None)
+
+    def find_output(self, calls: Iterable[str]) -> tuple[str, str]:
+        """Returns which of these calls put something out last, and the end of that; empty: none did."""
+        wanted = frozenset(calls)
+        return next(((id, self._outputs[id]) for id in reversed(self._outputs) if id in wanted), ("", ""))
 
     def stand_still(self) -> None:
         """What goes on can't be recorded: whoever was at work does nothing until somebody speaks to it."""
@@ -45,7 +81,11 @@ class LiveBoard:
 
     def say_passing(self, id: str) -> str:
         """Says what an agent does that runs no call and waits for nobody."""
-        return self._passing.get(id, "thinking")
+        doing = self._passing.get(id, "thinking")
+        if doing == _STATES["retrying"] and (retry := self._retries.get(id)):
+            left = max(0, ceil(retry.due - asyncio.get_running_loop().time()))
+            return f"retrying in {left} s ({retry.attempt} of {retry.attempts})"
+        return doing
 
     def find_name(self, id: str) -> str:
         row = self.board.agent(id)

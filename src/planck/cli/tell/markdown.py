@@ -179,23 +179,12 @@ def _make_console(color: bool) -> "Console":
 @cache
 def _make_theme() -> "SyntaxTheme":
     """Colours of code that can be read on a light terminal and on a dark one."""
-    from pygments import token as kinds  # type: ignore[import-untyped] # `rich` brings it, without types
     from rich.style import Style
     from rich.syntax import ANSISyntaxTheme
 
-    colours: dict[Any, str] = {
-        kinds.Keyword: "magenta",
-        kinds.Operator.Word: "magenta",
-        kinds.String: "green",
-        kinds.Number: "cyan",
-        kinds.Name.Decorator: "cyan",
-        kinds.Name.Tag: "magenta",
-        kinds.Generic.Deleted: "red",
-        kinds.Generic.Inserted: "green",
-    }
-    found = {token: Style(color=colour) for token, colour in colours.items()}
-    found |= {kinds.Token: Style(), kinds.Comment: Style(dim=True), kinds.Generic.Heading: Style(bold=True)}
-    return ANSISyntaxTheme(found)
+    from planck.cli.tell.code import list_colours
+
+    return ANSISyntaxTheme({token: Style.parse(colour) for token, colour in list_colours().items()})
 
 
 @cache

@@ -15,14 +15,25 @@ if TYPE_CHECKING:
 class Reporter:
     """Shows one session; `run` keeps the line of what goes on up to date until it is cancelled."""
 
-    def __init__(self, terminal: Terminal, session: OpenSession, *, verbose: bool = False) -> None:
-        """`verbose`: also what begins, and never the answer: nobody looks, and that goes elsewhere."""
+    def __init__(
+        self,
+        terminal: Terminal,
+        session: OpenSession,
+        *,
+        verbose: bool = False,
+        seen_diffs: set[str] | None = None,
+    ) -> None:
+        """`verbose`: also what begins, and never the answer: nobody looks, and that goes elsewhere.
+
+        `seen_diffs`: calls whose diff is on the screen already.
+        """
         self._terminal = terminal
         self._live_board: LiveBoard | None = None
         self._line: Now | None = None
         if terminal.live and not verbose:
             self._live_board, self._line = _follow(session)
-        self._teller = Teller(session.members, streams=terminal.rich and not verbose, begins=verbose)
+        streams = terminal.rich and not verbose
+        self._teller = Teller(session.members, streams=streams, begins=verbose, seen_diffs=seen_diffs)
 
     @property
     def answered(self) -> bool:
@@ -43,6 +54,8 @@ class Reporter:
     def show(self, event: SessionEvent) -> None:
         if self._live_board:
             self._live_board.follow(event)
+            if event.type == "status" and event.data.get("state") == "working":
+                return  # the line that moves says it
         for block in self._teller.tell(event):
             self._terminal.show(block)
 

@@ -1,8 +1,10 @@
 """A list of sessions for a person: its rows at any width."""
 
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from planck.records.visible import count_columns, fit_line, make_plain
@@ -28,37 +30,69 @@ def is_looked_at() -> bool:
     return shutil.get_terminal_size((0, 0)).columns > 0
 
 
+def is_read() -> bool:
+    """Whether a person looks at what is printed: a list has its head then, and a pipe its rows alone."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yields the rows, for a person in columns below their head."""
+    if is_read() and rows:
+        yield from tabulate(head, rows, left=len(head))
+    else:
+        yield from ("  ".join(filter(None, row)) for row in rows)
+
+
 def make_rows(
     sessions: "Sequence[SessionInfo]",
     now: str,
     width: int | None = None,
     *,
     whole: bool = False,
-    names: int = 0,
+    indents: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    head: bool = False,
 ) -> Iterator[str]:
     """Yields a line for each, within the width; two where that is narrow. `whole`: as long as it gets.
 
-    `names`: at least so many columns for them.
+    `indents` stand before the names, and `notes` before what was said: one for each session, or none.
+    `head`: a line above that names the columns.
     """
     width = (width or shutil.get_terminal_size().columns) - 1  # the last column makes some terminals wrap
-    names = max((names, *(measure_name(info) for info in sessions)))
+    rows = [
+        (info, indent[: width // 4], note)
+        for info, indent, note in zip(sessions, indents or repeat(""), notes or repeat(""), strict=False)
+    ]
+    names = max((len(indent) + count_columns(fit_line(info.name, 24)) for info, indent, _ in rows), default=0)
     teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
-    for info in sessions:
-        said = info.problem or info.first_prompt
+    if head:
+        names, teams = max(names, len("NAME")), teams and max(teams, len("TEAM"))
+    if head and sessions:
+        yield _name_columns(width, names, teams)
+    for info, indent, note in rows:
+        said = f"{note} {info.problem or info.first_prompt}".lstrip()
         state, age = f"{STATES[info.state]:<13}", f"{format_age(info.updated, now):>6}"
         if width < _NARROW:
-            yield f"{_pad(info.name, width - len(state) - len(age) - 2)} {state} {age}"
-            yield f"  {fit_line(said, width - 2)}"
+            room = width - len(indent) - len(state) - len(age) - 2
+            yield f"{indent}{_pad(info.name, room)} {state} {age}"
+            yield f"{indent}  {fit_line(said, width - len(indent) - 2)}".rstrip()
             continue
         team = f"{_pad(info.team, teams)} " if teams else ""
         id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
-        row = f"{_pad(info.name, names)} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
+        name = indent + _pad(info.name, names - len(indent))
+        row = f"{name} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
         room = _WHOLE if whole else max(width - count_columns(row), 1)
         yield f"{row}{fit_line(said, room)}".rstrip()
 
 
-def measure_name(info: "SessionInfo") -> int:
-    return count_columns(fit_line(info.name, 24))
+def _name_columns(width: int, names: int, teams: int) -> str:
+    state, age = f"{'STATE':<13}", f"{'AGE':>6}"
+    if width < _NARROW:
+        return f"{_pad('NAME', width - len(state) - len(age) - 2)} {state} {age}"
+    team = f"{_pad('TEAM', teams)} " if teams else ""
+    id = f"{'ID':<16}  " if width >= _WIDE else ""
+    row = f"{_pad('NAME', names)} {state} {team}{'COST':>8} {age}  {id}"
+    return f"{row}{fit_line('FIRST MESSAGE', width - len(row))}"
 
 
 def make_choices(sessions: "Sequence[SessionInfo]", now: str, width: int) -> list[str]:

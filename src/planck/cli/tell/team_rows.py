@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from planck.cli.screen.region import MAX_LIVE
 from planck.cli.screen.styled import Line, cut
 from planck.cli.tell.live_board import LiveBoard
+from planck.cli.tell.styled import INDENT, make_line
 from planck.records.board import Board
 from planck.records.rows import AgentRow, OpenCall, OpenQuestion
 from planck.records.tools import ASK
 from planck.records.visible import count_columns
 
+_OUTPUT = 4
+"""Lines of the output of the command that put something out last."""
 _MOST = 6
 """Agents with a line of their own."""
 PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
@@ -36,6 +40,8 @@ class TeamRows:
         self._stop = stop
         self._keys = keys
         self.queued = 0
+        self.jobs = 0
+        """Commands in the background."""
         self.busy = False
         """Whether there is something else to be stopped: a command of the user's own."""
 
@@ -47,7 +53,8 @@ class TeamRows:
     def working(self) -> bool:
         return self.busy or any(_is_busy(row) for row in self.board.agents) or bool(self.board.questions)
 
-    def lines(self, width: int) -> Sequence[Line]:
+    def lines(self, width: int, room: int = MAX_LIVE) -> Sequence[Line]:
+        """`room`: rows that there are; what is left of them shows the end of a running command's output."""
         agents = self.board.agents
         busy = [row for row in agents if _is_busy(row)]
         alone = sum(row.status != "ended" for row in agents) < 2
@@ -55,13 +62,24 @@ class TeamRows:
         widest = 0 if alone else min(16, width // 3, longest)
         shown = busy if len(busy) <= _MOST else busy[: _MOST - 1]
         lines = [self._draw(row, widest, width) for row in shown]
-        if len(busy) > len(shown):
+        more = len(busy) > len(shown)
+        spare = min(_OUTPUT, room - len(lines) - more)
+        call, output = self._live_board.find_output(call.id for row in shown for call in _list_running(row))
+        if call and spare > 0:
+            at = next(at for at, row in enumerate(shown, 1) if any(one.id == call for one in row.calls))
+            lines[at:at] = draw_end(output, spare)
+        if more:
             lines.append(((f"  … and {len(busy) - len(shown)} more working", "dim"),))
         return lines
 
-    def footer(self, width: int) -> Line:
-        """Mode, questions, queue, money, window, model: as many as fit, the most telling first."""
+    def footer(self, width: int, note: Line = ()) -> Line:
+        """Mode, questions, queue, money, window, model: as many as fit, the most telling first.
+
+        A `note` replaces all but the mode: what agents may do is always seen.
+        """
         words = [word for word in self._list_words() if word[0]]
+        if note:
+            return (("  ", ""), words[0], (" · ", "dim"), *note)
         while len(words) > 1 and sum(count_columns(text) + 3 for text, _ in words) > width:
             # While it works, the key that stops it is worth more than figures.
             words.pop(-2 if self.working and len(words) > 2 else -1)
@@ -77,16 +95,20 @@ class TeamRows:
             yield f"{count} {'approval' if count == 1 else 'approvals'}", "bold yellow"
         if self.queued:
             yield f"{self.queued} queued", ""
+        if self.jobs:
+            yield f"{self.jobs} {'job' if self.jobs == 1 else 'jobs'}", ""
+        about = "≈" if board.estimated else ""
         if board.budget and board.budget.limit_usd:
             # Of the run, where that is limited: what was spent before it is not its own.
-            yield f"{_money(board.budget.spent_usd or 0.0)} of {_money(board.budget.limit_usd)}", "dim"
+            yield f"{about}{_money(board.budget.spent_usd or 0.0)} of {_money(board.budget.limit_usd)}", "dim"
         else:
-            yield _money(board.cost_usd) + ("+" if board.unpriced else ""), "dim"
+            yield about + _tell_cost(board), "dim"
         if lead and lead.window and lead.context:
             yield f"{100 * lead.context / lead.window:.0f}% of context", "dim"
         yield (lead.model if lead else ""), "dim"
         # What it does at a question is another thing than what it does elsewhere.
         if board.questions:
+            yield "Ctrl+C stops", "dim"
             yield "Esc denies", "dim"
         elif self.working:
             yield f"{self._stop} interrupts" if self._stop else "", "dim"
@@ -96,7 +118,8 @@ class TeamRows:
     def _draw(self, row: AgentRow, widest: int, width: int) -> Line:
         doing = self._describe(row)
         took = f"  {int(self._live_board.count_seconds(doing.since))} s" if doing.since else ""
-        cost = f"  {_money(row.cost_usd)}" if widest and row.cost_usd else ""
+        spent = widest and (row.cost_usd or row.unpriced)
+        cost = f"  {'≈' if row.estimated else ''}{_tell_cost(row)}" if spent else ""
         name = cut(row.name, widest)
         pad = " " * (widest - count_columns(name) + 2) if widest else ""
         room = width - 2 - count_columns(name + pad + took + cost)
@@ -131,6 +154,12 @@ class TeamRows:
         return PALETTE[number % len(PALETTE)]
 
 
+def draw_end(output: str, most: int) -> list[Line]:
+    """The last lines of an output, blank ones left out."""
+    rows = [row for row in output.split("\n") if row.strip()]
+    return [make_line(f"{INDENT}{row.rstrip()}", "dim") for row in rows[-most:]]
+
+
 def _is_busy(row: AgentRow) -> bool:
     return row.status not in ("idle", "ended")
 
@@ -143,6 +172,13 @@ def _list_running(row: AgentRow) -> list[OpenCall]:
 def _say_asked(asked: list[OpenQuestion]) -> str:
     more = f", and {len(asked) - 1} more" if len(asked) > 1 else ""
     return f"asks you: {asked[0].tool}{more}"
+
+
+def _tell_cost(of: AgentRow | Board) -> str:
+    """Returns what is known of a cost; of calls without a price that is a part, or nothing."""
+    if of.unpriced and not of.cost_usd:
+        return "cost unknown"
+    return _money(of.cost_usd) + ("+" if of.unpriced else "")
 
 
 def _money(dollars: float) -> str:

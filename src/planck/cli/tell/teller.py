@@ -8,7 +8,16 @@ import msgspec
 
 from planck.cli.streams import format_error
 from planck.cli.tell.block_splitter import BlockSplitter
-from planck.cli.tell.blocks import Answer, Block, Said, Told, describe_call, draw_call, draw_said
+from planck.cli.tell.blocks import (
+    Answer,
+    Block,
+    Said,
+    Told,
+    describe_call,
+    describe_writing,
+    draw_call,
+    draw_said,
+)
 from planck.cli.tell.figures import say_status
 from planck.cli.tell.styled import Span, make_line
 from planck.cli.tell.team_rows import PALETTE
@@ -44,11 +53,13 @@ class Teller:
         echoes: bool = False,
         ends: bool = False,
         begins: bool = False,
+        seen_diffs: set[str] | None = None,
     ) -> None:
         """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said.
 
         `ends`: also how its turns ended, where no last line of a turn says so. `begins`: also each call that
-        begins, and each question, where no live rows and no box show them.
+        begins, and each question, where no live rows and no box show them. `seen_diffs`: the set that whoever
+        asks puts calls into.
         """
         self._names: dict[str, str] = {}
         self._models: dict[str, str] = {}
@@ -70,6 +81,8 @@ class Teller:
         """What the orchestrator thinks before it speaks or acts."""
         self._mode: tuple[str, str] | None = None
         """What the mode was and is, if that is not told yet: whoever tries several is told of one."""
+        self._written: tuple[object, int] = (None, 0)
+        """The call of which it was told that it is being written, and how large it was."""
         self._stopped = False
         """Whether the orchestrator's last turn was stopped, and nothing was said since."""
         self._said: dict[str, str] = {}
@@ -78,6 +91,10 @@ class Teller:
         """Arguments of the calls that have not ended."""
         self._before: dict[str, bytes | None] = {}
         """What the files were that open calls have changed."""
+        self._refused: dict[str, str] = {}
+        """By call: what its end says of the user's no."""
+        self.seen_diffs: set[str] = set() if seen_diffs is None else seen_diffs
+        """Calls whose whole diff was on the screen when they were approved: it is not drawn again."""
         self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
         """The newest last."""
         self.answered = False
@@ -105,11 +122,9 @@ class Teller:
 
     def rest(self) -> list[Block]:
         """What was said and is not told yet, whole or not."""
-        text = self._splitter.rest()
-        if not text:
-            return []
-        self.answered = True
-        return [Answer(text)]
+        rest = self._splitter.rest()
+        self.answered = self.answered or bool(rest)
+        return [*rest]
 
     @property
     def being_written(self) -> str:
@@ -173,7 +188,7 @@ class Teller:
         self._streamed = True
         whole = self._splitter.feed(data["text"])
         self.answered = self.answered or bool(whole)
-        return [*blocks, *(Answer(piece) for piece in whole)]
+        return [*blocks, *whole]
 
     def _end_thought(self, recorded: str = "") -> list[Block]:
         text = "".join(self._thought) or recorded
@@ -209,8 +224,8 @@ class Teller:
             self._splitter.rest()
             self._thought.clear()
             self._streamed = False
-        if (self._echoes or self._begins) and data.get("state") == "working":
-            return []  # a sign of life where nothing else moves; on a live screen the agent's row moves
+        if data.get("state") == "working":
+            return self._tell_working(event, data)
         detail = str(data.get("detail") or "")
         # What happens to a request to the model is a sentence; of the others the state says what happened.
         keys = (
@@ -218,6 +233,20 @@ class Teller:
         )
         words = " ".join(str(data[key]).replace("_", " ") for key in keys if data.get(key))
         return [self._note(event.agent_id, f"{words}: {detail}" if detail else words)]
+
+    def _tell_working(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """A sign of life where nothing moves; of a call that is written, each time its size has doubled."""
+        if self._echoes or self._begins:
+            return []
+        words, size = describe_writing(data), data.get("size", 0)
+        key, told = (event.agent_id, data.get("name"), data.get("subject", "")), self._written
+        self._written = (key, size)
+        if not words:
+            return [self._note(event.agent_id, "model: still writing")]
+        if told[0] == key and told[1] <= size < 2 * told[1]:
+            self._written = told
+            return []
+        return [self._note(event.agent_id, words)]
 
     def _start_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._calls[data["id"]] = data["args"]
@@ -247,8 +276,11 @@ class Teller:
         return []
 
     def _end_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        args, before = self._calls.pop(data["id"], None), self._before.pop(data["id"], None)
-        return [draw_call(self._prefix(event.agent_id), args, data, before)]
+        id = data["id"]
+        args, before = self._calls.pop(id, None), self._before.pop(id, None)
+        refused, seen = self._refused.pop(id, ""), id in self.seen_diffs
+        self.seen_diffs.discard(id)
+        return [draw_call(self._prefix(event.agent_id), args, data, before, refused=refused, seen=seen)]
 
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._stopped = False
@@ -264,7 +296,7 @@ class Teller:
         return [Said(prefix, data["text"])]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
-        text = data["text"]
+        text = data.get("typed") or data["text"]
         if data.get("origin") == "planck" and data["kind"] == "response":  # news: said to each, told once
             told = text.removeprefix("[planck: ").removesuffix("]")
             if data.get("user_knows") or told.startswith(_EARLIER_NEWS) or not self._is_lead(data["to"]):
@@ -287,9 +319,11 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        from planck.records.approval import advise  # few calls are denied
-
-        denied, advice = f"{data['tool']} denied{_say_why(data)}", advise(data.get("by", ""))
+        why, advice = f"denied{_say_why(data)}", data.get("way_out", "")
+        if not advice and data["call_id"] in self._calls:
+            self._refused[data["call_id"]] = fit_line(why, _NOTE)
+            return []
+        denied = f"{data['tool']} {why}"
         if advice and advice not in self._advised:
             denied = f"{denied.rstrip('.')}. {advice}"
         self._advised.add(advice)

@@ -4,13 +4,16 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from planck.cli.screen.styled import style
 from planck.cli.tell.blocks import Answer, Block, Said, Told
 from planck.cli.tell.styled import INDENT, Line, cut, wrap_all
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
+
+if TYPE_CHECKING:
+    from planck.cli.tell.code import CodeRenderer
 
 ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 
@@ -36,7 +39,10 @@ class Terminal:
         """Whether lines are fit to its width, also while none is written over."""
         self._status = ""
         self._answering = False
+        self._code: CodeRenderer | None = None
         self._pushed: Callable[[int], None] = _ignore
+        self._held: list[Block] | None = None
+        """What came while a question was open; not bounded, because a person is waited for."""
         for stream in (self.out, self.err):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
@@ -68,8 +74,11 @@ class Terminal:
 
     def show(self, block: Block) -> None:
         """A block of a conversation: an answer on standard output, anything else on standard error."""
+        if self._held is not None:
+            self._held.append(block)
+            return
         if isinstance(block, Answer):
-            self.answer(block.markdown)
+            self.answer(block)
             return
         if isinstance(block, Said):
             self._say(block)
@@ -103,13 +112,17 @@ class Terminal:
         self._pushed(1)
         self._redraw()
 
-    def answer(self, markdown: str) -> None:
+    def answer(self, answer: Answer) -> None:
         """A whole piece of the answer on standard output, rendered if that is a terminal."""
+        markdown = answer.markdown
         self._erase()
-        if self._answering:
+        if self._answering and not answer.follows:
             self.out.write("\n")
         self._answering = True
-        if self.rich:
+        if self.rich and answer.code is not None:
+            rows = self._draw_code(answer)
+            self.out.write("".join(f"{row}\n" for row in rows))
+        elif self.rich:
             from planck.cli.tell.markdown import render_markdown
 
             self.out.write(render_markdown(markdown, self.width, color=self.color))
@@ -117,6 +130,12 @@ class Terminal:
             self.out.write((make_plain(markdown) if self.out.isatty() else markdown) + "\n")
         self.out.flush()
         self._redraw()
+
+    def _draw_code(self, lines: Answer) -> list[str]:
+        from planck.cli.tell.code import CodeRenderer
+
+        self._code = self._code or CodeRenderer()
+        return self._code.draw(lines, self.width - 1, color=self.color)
 
     def status(self, text: str) -> None:
         """Replace the line that tells what goes on; an empty text takes it away."""
@@ -136,6 +155,17 @@ class Terminal:
         finally:
             self.live = live
             self._redraw()
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Within it blocks wait: between a question by lines and its answer stands nothing else."""
+        held = self._held = []
+        try:
+            yield
+        finally:
+            self._held = None
+            for block in held:
+                self.show(block)
 
     @contextmanager
     def above(self, printed: TextIO, pushed: Callable[[int], None]) -> Iterator[None]:
