@@ -257,9 +257,10 @@ const FOLDS = {
 		});
 		keep(board, 'owed', (letter) => !over.includes(letter.id));
 	}],
-	usage: [{usage: tokens, cost_usd: maybeNumber}, (board, event, data, row) => {
+	usage: [{usage: tokens, cost_usd: maybeNumber, estimated: any}, (board, event, data, row) => {
 		const spent = (of) => ({
 			usage: addUsage(of.usage, data.usage), cost_usd: of.cost_usd + (data.cost_usd || 0), unpriced: of.unpriced + (data.cost_usd === null ? 1 : 0),
+			...(data.estimated && {estimated: (of.estimated || 0) + 1}),
 		});
 		if (row) changeRow(board, row.id, spent(row));
 		Object.assign(board, spent(board));

@@ -48,7 +48,7 @@ export function money(value) {
 }
 
 // What a board, or a row of it, has cost as far as its prices are known.
-export const cost = ({cost_usd: known, unpriced}) => (!unpriced ? money(known) : known ? `≥ ${money(known)}` : t('cost.none'));
+export const cost = ({cost_usd: known, unpriced, estimated}) => (!unpriced ? `${estimated ? '≈ ' : ''}${money(known)}` : known ? `≥ ${money(known)}` : t('cost.none'));
 
 // Seconds and minutes look the same in both languages; whole seconds, as they are counted.
 export function span(ms) {
@@ -74,8 +74,11 @@ const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u
 const SEQUENCES = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]+[0-~]|\x1b[0-Z=>^-~]/g;
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 
+// A log may hold anything where a text belongs, also an object that String() throws at.
+export const toText = (value) => (typeof value === 'string' ? value : (value ?? null) === null ? '' : JSON.stringify(value));
+
 export function seen(value) {
-	const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : String(value);
+	const text = toText(value);
 	if (PLAIN.test(text)) return text;
 	return text.replace(/\r\n/g, '\n').replace(UNSEEN, (one, at, all) => {
 		if (one === '\u200d' && /\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*$/u.test(all.slice(Math.max(0, at - 8), at))) return one;
@@ -85,7 +88,7 @@ export function seen(value) {
 }
 
 // For what tools put out: colours and titles of a terminal are dropped, a carriage return begins a line.
-export const plain = (value) => seen(String(value ?? '').replace(SEQUENCES, '').replace(/\r\n?/g, '\n'));
+export const plain = (value) => seen(toText(value).replace(SEQUENCES, '').replace(/\r\n?/g, '\n'));
 
 // On one line, cut in the middle.
 export function brief(value, length) {

@@ -105,7 +105,7 @@ export const english = {
 	'inbox.none': 'none',
 	'inbox.noRule': 'This call can only be allowed once.',
 	'inbox.of': 'Question from {agent}',
-	'inbox.place': '“Always allow” is saved in {place}.',
+	'inbox.place': '“Always allow” is saved for this project in {place}.',
 	'inbox.reason': 'Reason for denying (sent to the agent)',
 	'inbox.rule': 'The two answers below allow every call that matches:',
 	'inbox.shown': 'Preview',

@@ -105,7 +105,7 @@ export const spanish = {
 	'inbox.none': 'ninguno',
 	'inbox.noRule': 'Esta llamada solo se puede permitir una vez.',
 	'inbox.of': 'Pregunta de {agent}',
-	'inbox.place': '“Permitir siempre” se guarda en {place}.',
+	'inbox.place': '“Permitir siempre” se guarda para este proyecto en {place}.',
 	'inbox.reason': 'Motivo para denegar (se envía al agente)',
 	'inbox.rule': 'Las dos respuestas siguientes permiten todas las llamadas que coincidan con:',
 	'inbox.shown': 'Vista previa',

@@ -2,6 +2,7 @@
 
 import {NOTED} from '../events.js';
 import {findSubject} from '../reducer.js';
+import {toText} from '../words.js';
 
 const NOTES = new Set([...NOTED, 'checked']);
 
@@ -21,6 +22,12 @@ function change(blocks, fits, make, depth = 400) {
 	return null;
 }
 
+const toNumber = (value) => (typeof value === 'number' ? value : 0);
+
+// Why a call was denied, for a person, and what they can change; in older logs advice to the model follows.
+export const findWhy = ({decision, by, words, reason, way_out: wayOut}) => decision === 'deny' && {
+	text: toText(by === 'user' ? words : reason).split('; go on without it,')[0], wayOut: toText(wayOut)};
+
 const ofCall = (id) => (one) => one.kind === 'call' && one.id === id;
 
 // Adds what an event says, in place; returns the text of a block that is finished by it, for those who listen.
@@ -29,29 +36,29 @@ export function addBlock(blocks, event) {
 	const data = typeof event.data === 'object' && event.data !== null ? event.data : {};
 	const push = (kind, more) => blocks.push({seq, ts, agent: agent || '', turn, kind, ...more});
 	const ofTurn = (one) => one.kind === 'turn' && one.agent === agent && one.turn === turn;
-	const call = (subject, args, end) => ({id: String(data.id), name: String(data.name), subject, args, end, asked: null});
+	const call = (subject, args, end) => ({id: toText(data.id), name: toText(data.name), subject, args, end, asked: null});
 	switch (type) {
 		case 'message': {
-			const text = String(data.text ?? '');
+			const text = toText(data.text);
 			// A report often repeats the last words of who reports: they are shown once.
 			if (data.kind === 'response') change(blocks, (one) => one.kind === 'said' && one.agent === data.from, (one) => ({repeated: one.repeated || (one.text === text && !one.thinking)}), 8);
-			push(data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', {mail: String(data.kind),
-				from: String(data.from), to: String(data.to), text, images: Array.isArray(data.images) ? data.images.length : 0});
+			push(data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', {mail: toText(data.kind),
+				from: toText(data.from), to: toText(data.to), text, images: Array.isArray(data.images) ? data.images.length : 0});
 			break;
 		}
 		case 'assistant_message': {
 			const parts = Array.isArray(data.message?.parts) ? data.message.parts : [];
-			const join = (kind, between) => parts.filter((part) => part?.type === kind).map((part) => String(part.text ?? '')).join(between);
+			const join = (kind, between) => parts.filter((part) => part?.type === kind).map((part) => toText(part.text)).join(between);
 			const text = join('text', '');
 			const thinking = join('thinking', '\n');
 			if (text || thinking) push('said', {text, thinking});
 			return text;
 		}
 		case 'tool_start':
-			push('call', call(findSubject(String(data.name), data.args), data.args, null));
+			push('call', call(findSubject(toText(data.name), data.args), data.args, null));
 			break;
 		case 'tool_end': {
-			const end = {ok: Boolean(data.ok), output: String(data.output ?? ''), exit: data.exit_code ?? null, ms: data.duration_ms || 0,
+			const end = {ok: Boolean(data.ok), output: toText(data.output), exit: data.exit_code ?? null, ms: data.duration_ms || 0,
 				error: data.error?.kind || '', notice: data.notice || ''};
 			if (!change(blocks, ofCall(data.id), () => ({end}))) push('call', call('', null, end));
 			break;
@@ -60,7 +67,7 @@ export function addBlock(blocks, event) {
 			change(blocks, ofCall(data.call_id), () => ({asked: {decision: ''}}));
 			break;
 		case 'permission_decision':
-			if (!change(blocks, ofCall(data.call_id), () => ({asked: {decision: data.decision, scope: data.scope}}))) push('note', {type, data});
+			if (!change(blocks, ofCall(data.call_id), () => ({asked: {decision: toText(data.decision), scope: toText(data.scope), why: findWhy(data)}}))) push('note', {type, data});
 			break;
 		case 'turn_start':
 			push('turn', {cost: 0, steps: 0, tokens: 0});
@@ -68,14 +75,14 @@ export function addBlock(blocks, event) {
 		case 'usage': {
 			const {input_tokens: a = 0, output_tokens: b = 0, cache_read_tokens: c = 0, cache_write_tokens: d = 0} = data.usage || {};
 			change(blocks, ofTurn, ({cost, steps, tokens}) => ({
-				cost: cost === null || data.cost_usd === null ? null : cost + (data.cost_usd || 0), steps: steps + 1, tokens: tokens + a + b + c + d}));
+				cost: cost === null || data.cost_usd === null ? null : cost + toNumber(data.cost_usd), steps: steps + 1, tokens: [a, b, c, d].map(toNumber).reduce((sum, one) => sum + one, tokens)}));
 			break;
 		}
 		case 'turn_end':
-			push('end', {status: String(data.status), began: change(blocks, ofTurn, () => ({}), 4000)});
+			push('end', {status: toText(data.status), began: change(blocks, ofTurn, () => ({}), 4000)});
 			break;
 		case 'rewound': {
-			const to = Number(data.to);
+			const to = toNumber(data.to);
 			for (let at = blocks.length - 1; at >= 0 && blocks[at].seq > to; at -= 1) {
 				if (blocks[at].agent === agent) blocks[at] = {...blocks[at], gone: true};
 			}

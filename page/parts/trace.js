@@ -1,5 +1,7 @@
 // Who did what when, as bars and arrows: pure, from events.
 
+import {toText} from '../words.js';
+
 export const ARROWS = 150;
 const CALM = 20_000; // a gap longer than this, in ms, is drawn shorter than it was
 const BUCKETS = 24;
@@ -24,7 +26,7 @@ class Lane {
 
 	// A wait or a question lies over what is done meanwhile.
 	cover(kind, at, {call_id: call, deadline}, word) {
-		this.overs.push({kind, from: at, to: at, call, word: String(word), until: Date.parse(deadline) || 0});
+		this.overs.push({kind, from: at, to: at, call, word: toText(word), until: Date.parse(toText(deadline)) || 0});
 	}
 
 	uncover(test, at) {
@@ -53,8 +55,8 @@ export function traceLanes(events) {
 		at = Math.max(at, Date.parse(event.ts) || at);
 		const {agent_id: agent, type, data} = event;
 		if (type === 'message' && (data.from !== 'user' || !data.origin || data.origin === 'user')) {
-			arrows.push({seq: event.seq, at, from: String(data.from), to: String(data.to), kind: String(data.kind)});
-			if (data.from !== 'user') laneOf(String(data.from));
+			arrows.push({seq: event.seq, at, from: toText(data.from), to: toText(data.to), kind: toText(data.kind)});
+			if (data.from !== 'user') laneOf(toText(data.from));
 		}
 		if (type === 'session_resumed') for (const lane of lanes.values()) lane.close(lane.at || at);
 		if (!agent) continue;
@@ -80,14 +82,14 @@ const FOLLOW = {
 	agent_ended(lane, at) { lane.close(at); },
 	tool_start(lane, at, {id, name}) {
 		lane.calls.set(id, name);
-		if (lane.open?.kind !== 'tool') lane.begin('tool', at, String(name));
+		if (lane.open?.kind !== 'tool') lane.begin('tool', at, toText(name));
 	},
 	tool_end(lane, at, {id, ok}) {
 		lane.uncover((over) => over.call === id, at);
 		lane.calls.delete(id);
 		if (!ok) lane.marks.push(at);
 		if (!lane.calls.size) lane.begin('work', at);
-		else if (lane.open) lane.open.word = String([...lane.calls.values()].pop());
+		else if (lane.open) lane.open.word = toText([...lane.calls.values()].pop());
 	},
 	wait(lane, at, data) { lane.cover('waits', at, data, data.on); },
 	permission_request(lane, at, data) { lane.cover('asks', at, data, data.tool); },

@@ -5,6 +5,7 @@ import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
 import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Output, Pending, Time, Who, into, submitted, useBusy} from '../parts/common.js';
+import {findWhy} from '../parts/blocks.js';
 import {isBusy, nameOf} from '../parts/status.js';
 import {COMMANDS, SHOWN_OF} from '../tools.js';
 
@@ -232,11 +233,13 @@ function Call({block, board, act, live}) {
 	const {end, asked, name, subject} = block;
 	const rows = useMemo(() => findDiff(block), [block.args]);
 	const [kind, mark, word] = !end ? ['', '●', t('call.runs')] : end.ok ? ['ok', '✓', t('step.completed')] : ['error', '✗', t('state.failed')];
-	const output = plain(end ? end.output : live);
+	const denied = sayDenied(asked?.why);
+	// What the model reads of a denial is not for the person who can do something about it.
+	const output = denied && end ? '' : plain(end ? end.output : live);
 	const shown = shownOf(name);
 	const quiet = end?.ok && (rows || shown === 'message' || shown === 'whole'); // the words stand in a message, the plan on the board
 	const facts = [end?.ms >= 100 && took(end.ms), Boolean(end?.exit) && t('call.exit', {code: end.exit}), end?.error,
-		asked?.decision && `${known('decision', asked.decision)}${asked.scope ? ` (${known('scope', asked.scope)})` : ''}`].filter(Boolean);
+		denied || asked?.decision && `${known('decision', asked.decision)}${asked.scope ? ` (${known('scope', asked.scope)})` : ''}`].filter(Boolean);
 	const label = t('call.output');
 	return html`<${Entry} block=${block} kind=${end && !end.ok ? 'call bad' : 'call'}><div class="block-body">
 		<header class="call-head"><span class=${`mark ${kind}`}><span aria-hidden="true">${mark}</span><span class="hidden">${word}</span></span>
@@ -247,6 +250,12 @@ function Call({block, board, act, live}) {
 		${COMMANDS.includes(name) && subject.length > SUBJECT_SHOWN && html`<${Fold} title=${t('call.command')}><${Output}>${seen(block.args?.command)}<//><//>`}
 		${output && !quiet && (end?.ok && (shown === 'count' || shown === 'nothing') ? html`<${Fold} title=${label}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
 		${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div><//>`;
+}
+
+export function sayDenied(why) {
+	if (!why) return '';
+	const said = [known('decision', 'deny'), why.text].filter(Boolean).join(': ');
+	return why.wayOut ? `${said.replace(/\.$/, '')}. ${why.wayOut}` : said;
 }
 
 function End({block, board}) {
@@ -275,7 +284,7 @@ function Note({block, board}) {
 		renamed: () => t('note.renamed', {name: text(data.name)}),
 		error: () => `${text(data.kind)}: ${text(data.message)}`,
 		control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
-		permission_decision: () => `${text(data.tool)}: ${known('decision', text(data.decision))}, ${text(data.reason)}`,
+		permission_decision: () => `${text(data.tool)}: ${sayDenied(findWhy(data)) || known('decision', text(data.decision))}`,
 		checked: () => t('note.checked', {status: text(data.status ?? String(data.ok ?? ''))}),
 	}[type] || plainly)();
 	return html`<${Aside} block=${block} bad=${type === 'error'} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;

@@ -138,10 +138,10 @@ async def serving(
 
 @asynccontextmanager
 async def served(
-    bench: Bench, *args: str, env: dict[str, str] | None = None
+    bench: Bench, *args: str, env: dict[str, str] | None = None, before: tuple[str, ...] = ()
 ) -> AsyncGenerator[tuple[Served, asyncio.subprocess.Process], None]:
     """A process of its own, which is killed at the end if it still runs."""
-    process = await bench.start("serve", "--port", "0", "--json", *args, env=env)
+    process = await bench.start("serve", "--port", "0", "--json", *args, env=env, before=before)
     assert process.stdout
     assert process.stderr
     try:

@@ -1,7 +1,10 @@
 """The OpenAPI document: it is one, it is complete, and the server does what it says and nothing else."""
 
 import asyncio
+import base64
+import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ from planck.api.errors import status_of
 from planck.api.openapi import make_document
 from planck.api.operations import OPERATIONS, PREFIX
 from planck.records.outcome import ErrorKind
-from tests.api.bench import Served, served
+from tests.api.bench import Served, served, serving
 from tests.api.generated import write_client
 from tests.command import WAIT, Bench
 from tests.wire import chat
@@ -35,6 +38,38 @@ def test_it_is_openapi_and_has_every_operation() -> None:
         for method, entry in methods.items()
     }
     assert described == {(one.method, PREFIX + one.path): one.name for one in OPERATIONS}
+
+
+def test_generators_of_clients_understand_every_name_and_every_schema() -> None:
+    """openapi-python-client leaves out what refers to a dotted name, or to an enum without a type."""
+    document = make_document()
+    assert document["servers"]
+    assert [name for name in document["components"]["schemas"] if not re.fullmatch(r"\w+", name)] == []
+    assert [one for one in _walk(document) if {"enum", "const"} & {*one} and "type" not in one] == []
+
+
+def _walk(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _walk(value)
+
+
+async def test_the_documentation_page_names_every_operation_and_loads_nothing(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        answer = await server.send("GET", f"{PREFIX}/docs")
+        stranger = await server.send("GET", f"{PREFIX}/docs", headers={"Authorization": "Bearer no"})
+    assert (answer.status, stranger.status) == (200, 401)
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = answer.body.decode()
+    assert [one.name for one in OPERATIONS if f'id="{one.name}"' not in page] == []
+    assert not re.search(r"<script|<link|<img|https?://|@import|url\(", page)
+    [style] = re.findall(r"<style>(.*?)</style>", page)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in answer.headers["content-security-policy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    references = set(re.findall(r'href="#(\w+)"', page))
+    assert references <= set(re.findall(r'id="(\w+)"', page))
 
 
 def test_what_is_answered_below_the_routes_is_written_for_each() -> None:

@@ -308,6 +308,8 @@ async def test_the_place_says_what_it_has(tmp_path: Path) -> None:
         metrics = (await get("/metrics")).decode()
         assert 'planck_turns_total{status="completed"} 1\n' in metrics
         assert "planck_sessions_open 1\n" in metrics
+        assert "planck_unpriced_calls_total 1\n" in metrics  # the double has no price
+        assert "planck_estimated_calls_total 0\n" in metrics
         assert (await session.ask("POST", "/compact", {}))["compacted"] in (True, False)
 
 

@@ -21,7 +21,7 @@ ROLES = ("view", "submit", "approve", "admin")
 
 TABLE = {
     "anyone": "read_health redeem_code",
-    "view": "read_me read_document list_sessions read_session read_result read_board explain_wait "
+    "view": "read_me read_document read_docs list_sessions read_session read_result read_board explain_wait "
     "read_events export list_agents read_agent read_output list_changes list_approvals follow_inbox "
     "list_models list_teams read_team list_skills search list_notices read_metrics list_nodes",
     # Files and tools are the server's own: a role that may work in its folder may read them.

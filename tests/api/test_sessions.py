@@ -5,6 +5,7 @@ import os
 import resource
 from contextlib import aclosing
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -137,6 +138,27 @@ async def test_a_session_that_was_renamed_is_listed_and_found_by_its_new_name(tm
             await session.close()
 
 
+async def test_a_session_is_found_by_its_name_in_every_path(tmp_path: Path) -> None:
+    async with serving(tmp_path, ["one", "two"]) as server, server.client() as client:
+        session = await client.start(name="fox", prompt="go")
+        named = client.session("fox")
+        assert (await named.ask("GET", "/result", after=0))["text"] == "one"
+        assert (await named.run("again"))["text"] == "two"
+        for state in ("open", "closed"):
+            assert (await named.ask("GET"))["id"] == session.id, state
+            for path in ("/board", "/why", "/agents", "/agents/orchestrator", "/changes"):
+                assert await named.ask("GET", path), (state, path)
+            export = await server.send("GET", "/api/v1/sessions/fox/export")
+            assert (export.status, session.id in export.headers["content-disposition"]) == (200, True)
+            await named.close()
+        for other in ("fo", "owl", "fox%2f", session.id[:8]):  # a beginning of a name or an id is neither
+            assert (await server.send("GET", f"/api/v1/sessions/{other}")).status == 404, other
+        await named.ask("PATCH", "", {"name": "owl"})
+        assert (await server.send("GET", "/api/v1/sessions/fox")).status == 404
+        assert (await server.send("DELETE", "/api/v1/sessions/owl")).status == 204
+        assert [row["id"] async for row in client.sessions()] == []
+
+
 async def test_an_answer_that_the_client_has_already_is_not_sent_again(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, server.client() as client:
         session = await client.start()
@@ -171,10 +193,12 @@ async def test_a_session_of_another_workspace_is_not_there(tmp_path: Path) -> No
         model = ScriptedProvider(["x"])
         home = tmp_path / "home"
         async with Planck(home, tmp_path / "other", environ={}, providers={"local": model}) as planck:
-            stranger = (await planck.start(model="local/m")).id
-        for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/open"), ("DELETE", "")):
+            stranger = (await planck.start(model="local/m", name="theirs")).id
+        for (method, path), named in product(
+            (("GET", ""), ("GET", "/events"), ("POST", "/open"), ("DELETE", "")), (stranger, "theirs")
+        ):
             with pytest.raises(ClientError) as refusal:
-                await client.session(stranger).ask(method, path, {} if method == "POST" else None)
+                await client.session(named).ask(method, path, {} if method == "POST" else None)
             assert (refusal.value.status, refusal.value.err.kind) == (404, ErrorKind.NOT_FOUND)
         assert [row["id"] async for row in client.sessions()] == []
         assert [row["id"] async for row in client.sessions(all="true")] == [stranger]

@@ -2,23 +2,22 @@
 
 import json
 import random
-import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from planck.records import codec
 from planck.records.board import Board, apply
-from planck.records.events import Event, frame
+from planck.records.events import DeniedBy, Event, frame
 from scripts.make_page import SOURCES, list_known, make_script
 from tests.team.test_live_board import Play
 from tests.virtual_time import run_virtual
+from tests.web.sources import NODE, run_on_page
 
 LOGS = Path(__file__).parents[1] / "logs"
-NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
@@ -219,3 +218,27 @@ def test_events_in_any_order_give_the_same_board(tmp_path: Path, seed: int) -> N
     answer = fold(logs, 5, tmp_path)
     assert answer["wrong"] == []
     assert answer["compared"] == 80 * 13
+
+
+def test_a_denial_is_told_to_the_person_and_not_as_the_model_reads_it(page: Path) -> None:
+    """Every denial of every fixture, and one for each `by`: nothing in it speaks to the model."""
+    decisions = [
+        codec.decode(bytes(event.data))
+        for path in sorted(LOGS.glob("*.ndjson"))
+        for event in read(path)
+        if event.type == "permission_decision"
+    ]
+    cases = get_args(DeniedBy)
+    decisions += [{"decision": "deny", "reason": "why", "words": "use b", "by": by} for by in cases]
+    script = "import {findWhy} from './parts/blocks.js'; import {readFileSync} from 'node:fs';"
+    script += "console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).map(findWhy)));"
+    told = run_on_page(page, script, decisions)
+    denied = [one for one in decisions if one["decision"] == "deny"]
+    assert [bool(why) for why in told] == [one["decision"] == "deny" for one in decisions]
+    assert len(denied) > len(cases)
+    assert not [
+        why for why in told if why and ("tell the user" in why["text"] or "go on without" in why["text"])
+    ]
+    assert [why["text"] for why in told[-len(cases) :]] == [
+        "use b" if by == "user" else "why" for by in cases
+    ]

@@ -1,7 +1,7 @@
 """Events of a session become updates for an editor; nothing is sent here, and the log is all that it knows.
 
 A worker's work is a session of its own where the client offers `subagents`; else its calls stand among the
-orchestrator's, titled with its name, and its words stay with whoever asked for them.
+orchestrator's, titled with its name, and its words stand in the card of the call that it works for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,6 @@ from planck.acp_agent.calls import (
 from planck.headless import LiveText
 from planck.records import codec
 from planck.records import events as facts
-from planck.records.approval import advise
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
@@ -57,6 +56,8 @@ _TAIL = 8 << 10
 """Characters of a running call's output: each update repeats them."""
 _OUTPUT = 64 << 10
 _STATES = {"todo": "pending", "doing": "in_progress", "done": "completed"}
+_WORKED = frozenset({"ask_agent", "delegate_task"})
+"""Calls that others work for; what those say stands in the card."""
 _QUIET = frozenset({"working"})
 """States that say only that something moves."""
 
@@ -84,6 +85,13 @@ class _Call(msgspec.Struct):
     args: object
     progress: str = ""
     diff: Diff | None = None
+    task: str = ""
+    """The id of the task that it gave; the card is open until the report."""
+    report: str | None = None
+    ended: bool = False
+    """The tool is done; what is open is its task."""
+    silent: bool = False
+    """A plan is shown as one, so its call has no card."""
     denied: str = ""
     """Why it was denied and what the user can change about it; the output says what the model should do."""
 
@@ -102,6 +110,8 @@ class Narrator:
         self._agents: dict[str, AgentSpec] = {}
         self._causes: dict[str, str] = {}
         """By agent: the call of another that it works for."""
+        self._tasks: dict[str, str] = {}
+        """By the id of a task without a report: the call that gave it."""
         self._turns: dict[str, int] = {}
         self._voices: dict[str, _Voice] = {}
         self._calls: dict[str, _Call] = {}
@@ -110,10 +120,13 @@ class Narrator:
         """By agent: the id of what is under way."""
         self._used: int | None = None
         self._budget: dict[str, Any] | None = None
+        self._owes_usage = False
 
     def tell(self, event: Event) -> Told:
         """Yields what the client is shown of an event, each with the session that it belongs to."""
         fact = view(event)
+        if self._owes_usage and not isinstance(fact, facts.BudgetSpent):
+            yield from self._tell_usage()
         if fact is not None and (tell := _TELLS.get(type(fact))):
             yield from tell(self, event, fact)
 
@@ -200,8 +213,14 @@ class Narrator:
         )
 
     def _take_message(self, event: Event, fact: facts.Envelope) -> Told:
-        if fact.call_id and fact.receiver in self._agents:
+        asks = fact.kind in (facts.Kind.ASK, facts.Kind.TASK)
+        if asks and fact.call_id and fact.receiver in self._agents:
             self._causes[fact.receiver] = fact.call_id
+        if fact.kind is facts.Kind.TASK and fact.call_id and (call := self._calls.get(fact.call_id)):
+            self._tasks[fact.id] = fact.call_id
+            call.task = fact.id
+        if fact.kind is facts.Kind.RESPONSE and fact.correlation_id in self._tasks:
+            yield from self._end_task(fact.correlation_id or "", fact.text)
         if fact.sender == facts.USER:
             own = fact.origin in (None, facts.Origin.USER)
             if own and self.replays and self._is_shown(fact.receiver):
@@ -220,6 +239,32 @@ class Narrator:
                     content=(TextContent(text=fact.text),),
                 ),
             )
+
+    def _deliver(self, event: Event, fact: facts.Delivery) -> Told:
+        """A task that nobody will answer any more: its card must not stay open."""
+        if fact.state != "delivered":
+            for id in fact.ids:
+                yield from self._end_task(id, None)
+
+    def _end_task(self, task: str, report: str | None) -> Told:
+        id = self._tasks.pop(task, "")
+        call = self._calls.get(id)
+        if call is None:
+            return
+        call.task, call.report = "", report
+        if not call.ended:
+            return  # the report was quicker than the end of the call that asked for it
+        text = report if report is not None else "The task was not finished."
+        status = "failed" if report is None else "completed"
+        raw = {"output": text[:_OUTPUT], "ok": report is not None}
+        content = self._show_work(call, text)
+        yield self._where(id), self._update(id, status=status, content=content, raw_output=raw)
+        del self._calls[id]
+
+    def _show_work(self, call: _Call, text: str) -> tuple[Content, ...]:
+        """What a worker said on the way, where there is more than its answer, then the answer."""
+        said = call.progress.removesuffix(text).rstrip()
+        return tuple(show_text(part[:_OUTPUT]) for part in (said, text) if part)
 
     def _repeat_user(self, fact: facts.Envelope) -> Told:
         where = self.find_session(fact.receiver)
@@ -274,23 +319,40 @@ class Narrator:
             text = "".join(part.text for part in fact.message.parts if isinstance(part, Text))
             if text and not voice.streamed:
                 yield where, AgentMessageChunk(content=TextContent(text=text), message_id=id)
+        elif fact.message.text and (cause := self._causes.get(event.agent_id or "")):
+            yield from self._quote(cause, fact.message.text)
         voice.messages, voice.streamed, voice.thought = (event.seq or 0), False, False
         for part in fact.message.parts:
             if isinstance(part, ToolCall):
                 yield from self._announce(event, part.id, part.name, read_arguments(part.arguments))
 
+    def _quote(self, call_id: str, text: str) -> Told:
+        """A worker's words, in the card of the call that it works for."""
+        if call := self._calls.get(call_id):
+            call.progress = f"{call.progress}\n\n{text}".strip()[-_TAIL:]
+            yield (
+                self._where(call_id),
+                self._update(call_id, status="in_progress", content=(show_text(call.progress),)),
+            )
+
     def _announce(self, event: Event, id: str, tool: str, args: object) -> Told:
-        self._calls[id] = _Call(event.agent_id or "", tool, args)
+        silent = tool == PLAN and self._is_shown(event.agent_id) and read_plan(args) is not None
+        call = self._calls[id] = _Call(event.agent_id or "", tool, args, silent=silent)
+        if not silent:
+            yield from self._show_call(event, id, call)
+
+    def _show_call(self, event: Event, id: str, call: _Call) -> Told:
+        self._calls[id] = call = msgspec.structs.replace(call, silent=False)
         yield (
             self.find_session(event.agent_id),
             ToolCallStarted(
                 tool_call_id=id,
-                title=self._title(event.agent_id, tool, args),
-                name=tool,
-                kind=find_row(tool).kind,
+                title=self._title(event.agent_id, call.tool, call.args),
+                name=call.tool,
+                kind=find_row(call.tool).kind,
                 status="pending",
-                locations=find_locations(self._workspace, tool, args),
-                raw_input=args,
+                locations=find_locations(self._workspace, call.tool, call.args),
+                raw_input=call.args,
                 meta=self.describe(event.agent_id),
             ),
         )
@@ -302,7 +364,10 @@ class Narrator:
     def _start_call(self, event: Event, fact: facts.ToolStart) -> Told:
         if fact.id not in self._calls:
             yield from self._announce(event, fact.id, fact.name, fact.args)
-        self._calls[fact.id].args = fact.args
+        call = self._calls[fact.id]
+        call.args = fact.args
+        if call.silent:
+            return
         yield self._where(fact.id), self._update(fact.id, status="in_progress")
 
     def _where(self, call_id: str) -> str:
@@ -321,14 +386,16 @@ class Narrator:
             yield self._where(fact.id), self._update(fact.id, status="in_progress", content=content)
 
     def _ask(self, event: Event, fact: facts.PermissionRequest) -> Told:
-        if fact.call_id in self._calls:
+        if call := self._calls.get(fact.call_id):
+            if call.silent:  # a hook asks
+                yield from self._show_call(event, fact.call_id, call)
             yield self._where(fact.call_id), self._update(fact.call_id, status="pending")
 
     def _decide(self, event: Event, fact: facts.PermissionDecision) -> Told:
         if fact.request_id and fact.decision == "allow" and fact.call_id in self._calls:
             yield self._where(fact.call_id), self._update(fact.call_id, status="in_progress")
         if fact.decision == "deny" and (call := self._calls.get(fact.call_id)):
-            call.denied = f"{fact.tool} was not run: {fact.reason.rstrip('.')}. {advise(fact.by)}".rstrip()
+            call.denied = f"{fact.tool} was not run: {fact.reason.rstrip('.')}. {fact.way_out}".rstrip()
 
     def _change_file(self, event: Event, fact: facts.FileChanged) -> Told:
         call = self._calls.get(fact.call_id)
@@ -343,13 +410,28 @@ class Narrator:
     def _end_call(self, event: Event, fact: facts.ToolEnd) -> Told:
         where, done = self._where(fact.id), fact.ok and fact.error is None
         call = self._calls.get(fact.id)
+        if call and call.silent:
+            plan = read_plan(call.args) if done else None
+            if plan is not None:
+                del self._calls[fact.id]
+                yield where, PlanEntries(entries=plan)
+                return
+            yield from self._show_call(event, fact.id, call)
         text = fact.output
+        if call and done and call.task:
+            call.ended = True
+            yield where, self._update(fact.id, status="in_progress", content=(show_text(text),))
+            return
+        if call and done and call.report is not None:
+            text = call.report
         if call and call.denied and fact.error:
             tried = fact.error.details.get("output")  # of a trial run in the sandbox
             text = f"{call.denied}\n{tried}" if isinstance(tried, str) else call.denied
         content: tuple[Content | Diff, ...] = (show_text(text[:_OUTPUT]),)
         if call and call.diff and done:
             content = (call.diff,)
+        elif call and call.progress and call.agent and fact.name in _WORKED:
+            content = self._show_work(call, text)
         raw = {"output": fact.output[:_OUTPUT], "ok": fact.ok, "duration_ms": fact.duration_ms}
         if fact.exit_code is not None:
             raw["exit_code"] = fact.exit_code
@@ -357,9 +439,6 @@ class Narrator:
             raw["error"] = {"kind": fact.error.kind, "message": fact.error.message}
         status = "completed" if done else "failed"
         yield where, self._update(fact.id, status=status, content=content, raw_output=raw)
-        plans = call and done and call.tool == PLAN and self._is_shown(call.agent)
-        if call and plans and (plan := read_plan(call.args)) is not None:
-            yield where, PlanEntries(entries=plan)
         self._calls.pop(fact.id, None)
 
     def _spend(self, event: Event, fact: facts.UsageSpent) -> Told:
@@ -368,18 +447,21 @@ class Narrator:
         answered = fact.outcome is msgspec.UNSET and used > 0
         if answered and event.agent_id and self._leads(event.agent_id):
             self._used = used + fact.usage.output_tokens
-        yield from self._tell_usage()
+        # What is left of the budget comes with the next event, and both are one update.
+        self._owes_usage = True
+        yield from ()
 
     def _limit(self, event: Event, fact: facts.BudgetSpent) -> Told:
         if fact.limit_usd is None:
             return
         budget = {"limit_usd": fact.limit_usd, "spent_usd": fact.spent_usd}
-        if budget != self._budget:
+        if self._owes_usage or budget != self._budget:
             self._budget = budget
             yield from self._tell_usage()
 
     def _tell_usage(self) -> Told:
         """How full the orchestrator's window is, and what all of them have cost."""
+        self._owes_usage = False
         size = self.orchestrator.model.context_window if self.orchestrator else 0
         if self._used is None or not size:
             return
@@ -461,6 +543,7 @@ _TELLS: dict[type[facts.View], Callable[[Narrator, Event, object], Told]] = {
     facts.SessionStarted: Narrator._start_session,  # type: ignore[dict-item]  # each for its view
     facts.AgentStarted: Narrator._start_agent,  # type: ignore[dict-item]
     facts.Envelope: Narrator._take_message,  # type: ignore[dict-item]
+    facts.Delivery: Narrator._deliver,  # type: ignore[dict-item]
     facts.TurnStart: Narrator._start_turn,  # type: ignore[dict-item]
     facts.TurnEnd: Narrator._end_turn,  # type: ignore[dict-item]
     facts.TextDelta: Narrator._stream_text,  # type: ignore[dict-item]

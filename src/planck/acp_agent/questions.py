@@ -112,7 +112,7 @@ def list_options(question: Question) -> tuple[PermissionOption, ...]:
         rule = fit_line(question.rule, _MAX_RULE)
         lasting = (
             PermissionOption("session", f"Allow for this session: {rule}", "allow_always"),
-            PermissionOption("rule", f"Always allow: {rule}", "allow_always"),
+            PermissionOption("rule", f"Always allow in this project: {rule}", "allow_always"),
         )
     once = PermissionOption("once", "Allow once", "allow_once")
     return (once, *lasting, PermissionOption("no", "Reject", "reject_once"))

@@ -28,7 +28,7 @@ from planck.api.exchange import (
 )
 from planck.api.guard import Guard
 from planck.api.metrics import Metrics
-from planck.api.operations import OPERATIONS, PREFIX, Operation
+from planck.api.operations import BELOW_SESSION, OPERATIONS, PREFIX, Operation
 from planck.api.page import choose_answer, list_files
 from planck.api.rights import check_mode, check_role
 from planck.api.router import (
@@ -61,14 +61,19 @@ class App:
         throttle: Throttle,
         metrics: Metrics,
         access_log: AccessLog,
+        find_session: Callable[[str], Awaitable[str]],
         learn: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
-        """`learn` asks the pool for its tokens; False: there is nothing new."""
+        """`find_session` returns the id of a session that a path names by its id or its name.
+
+        `learn` asks the pool for its tokens; False: there is nothing new.
+        """
         self._guard = guard
         self._handlers = handlers
         self._throttle = throttle
         self._metrics = metrics
         self._access_log = access_log
+        self._find_session = find_session
         self._router = Router(OPERATIONS)
         self._files = list_files()
         self._learn = learn
@@ -136,7 +141,10 @@ class App:
         caller = self._guard.admit(scope["headers"], scope["target"], open_to_all=open_to_all)
         _check(caller, operation)
         assert found is not None
-        call = Call(scope, found.path, query, body, raw=raw, caller=caller)
+        path = found.path
+        if operation.path.startswith(BELOW_SESSION):
+            path = {**path, "id": await self._find_session(path["id"])}
+        call = Call(scope, path, query, body, raw=raw, caller=caller)
         if mode := getattr(body, "mode", None):
             check_mode(call.role, mode)
         if operation.keyed and call.headers("idempotency-key"):

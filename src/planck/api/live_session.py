@@ -182,16 +182,19 @@ class LiveSession:
             self.ended_at = event.seq or 0
 
     async def _follow(self) -> None:
-        async with aclosing(self.session.events(after=self.board.seq)) as events:
-            async for event in events:
-                if event.seq is None:
-                    continue
-                before = self.board.state
-                self._add(event.recorded)
-                if self.board.state != before or event.type in _TOLD:
-                    self._on_state()
-                self._tally.add(event.recorded)
-                self._tell()
+        async with aclosing(self.session.follow(self.board.seq, words=False)) as batches:
+            async for events in batches:
+                for event in events:
+                    if event.seq is not None:
+                        self._take(event.recorded)
+
+    def _take(self, event: Event) -> None:
+        before = self.board.state
+        self._add(event)
+        if self.board.state != before or event.type in _TOLD:
+            self._on_state()
+        self._tally.add(event)
+        self._tell()
 
     async def _settle(self) -> None:
         seen = 0

@@ -50,7 +50,9 @@ def make_document() -> dict[str, Any]:
             "title": "Planck",
             "version": planck.__version__,
             "description": "Run and manage coding-agent sessions. All errors have the same format.",
+            "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "servers": [{"url": "/", "description": "The server that returned this document"}],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -60,7 +62,24 @@ def make_document() -> dict[str, Any]:
         "security": [{"token": []}],
     }
     plain: dict[str, Any] = codec.decode(codec.encode(document))
+    _type_enums(plain)
     return plain
+
+
+_TYPES = {str: "string", bool: "boolean", int: "integer"}
+
+
+def _type_enums(node: Any) -> None:
+    """Adds the type that msgspec leaves out of an enum; many generators of clients reject one without it."""
+    if isinstance(node, dict):
+        values = node.get("enum")
+        if isinstance(values, list) and "type" not in node:
+            [node["type"]] = {_TYPES[type(value)] for value in values}
+        for value in node.values():
+            _type_enums(value)
+    elif isinstance(node, list):
+        for value in node:
+            _type_enums(value)
 
 
 def _list_types() -> Iterable[Any]:

@@ -13,6 +13,8 @@ from planck.records.outcome import ErrorKind
 from planck.records.rows import AgentRow
 
 PREFIX = "/api/v1"
+BELOW_SESSION = "/sessions/{id}"
+"""In these paths a session's name is accepted instead of its id."""
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 UNSAFE = ("POST", "PATCH", "DELETE")
@@ -86,6 +88,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _get("/me", "read_me", "Describe this server and the caller's credentials", shapes.Me, role="view"),
     _get("/openapi.json", "read_document", "Return this OpenAPI document", dict[str, Any], role="view"),
+    _get("/docs", "read_docs", "Return this API as a web page", str, stream=("text/html",), role="view"),
     _post(
         "/auth/code",
         "redeem_code",

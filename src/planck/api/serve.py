@@ -57,7 +57,12 @@ _STOP_SECONDS = 5.0
 _MANY_FILES = 1 << 20
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?")
 _UNASKED = 512
-"""Connections without a request: as many clients may come back at once, after a restart of the server."""
+"""Connections without a request: as many clients may come back at once, after a restart of the server. Never
+more than a quarter of what files the process may have."""
+_ACCEPTED = 16
+"""Connections at a time: asyncio accepts so many before the lobby sees one, and each is an open file."""
+_WAITING = 2048
+"""Connections that the system holds until they are accepted."""
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,11 +181,12 @@ class Server:
         pool: Pool | None = None,
     ) -> None:
         self._settings = settings
+        self._files = _raise_file_limit()
         self._metrics = Metrics()
         self._cache = SessionCache(
             pool or planck,
             shapes.Holder(pid=os.getpid(), host=socket.gethostname()),
-            limit=min(settings.sessions, _raise_file_limit() // 10),
+            limit=min(settings.sessions, self._files // 10),
             idle=settings.idle,
         )
         streams = Streams(self._cache, self._metrics, settings.streams)
@@ -205,15 +211,17 @@ class Server:
         guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
         learn = self._station.learn if self._station else None
-        self.app = App(guard, handlers, throttle, self._metrics, log, learn)
+        self.app = App(guard, handlers, throttle, self._metrics, log, self._cache.find_id, learn)
         self._exit: int | None = None
         self._web: uvicorn.Server | None = None
 
     async def run(self, listening: socket.socket, on_ready: Callable[[], None]) -> int:
-        protocol: Any = partial(GuardedProtocol, Lobby(self._settings.patience, unasked=_UNASKED))
+        lobby = Lobby(self._settings.patience, unasked=min(_UNASKED, self._files // 4))
+        protocol: Any = partial(GuardedProtocol, lobby)
         config = uvicorn.Config(
             self.app,
             http=protocol,
+            backlog=_ACCEPTED,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -292,6 +300,8 @@ class _Web(uvicorn.Server):
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
+        for listening in sockets:
+            listening.listen(_WAITING)  # asyncio has asked for `backlog`, which is also how many it accepts
         if self.started:
             self._on_ready()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -22,6 +23,8 @@ from planck.records.specs import RunOptions
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_ID = re.compile(r"[0-9a-f]{16}")
+"""An id that Planck made. It is not looked up as a name."""
 
 
 class SessionCache:
@@ -61,6 +64,19 @@ class SessionCache:
 
     def find(self, id: str) -> LiveSession | None:
         return self._live.get(id)
+
+    async def find_id(self, id_or_name: str) -> str:
+        """Returns the id of the newest session with that name in this workspace.
+
+        An id, or text that names no session, is returned unchanged: its handler then reports `not_found`.
+        """
+        if id_or_name in self._live or _ID.fullmatch(id_or_name):
+            return id_or_name
+        try:
+            info = await asyncio.to_thread(self.archive.info, id_or_name)
+        except PlanckError:  # not found, or the beginning of several names
+            return id_or_name
+        return info.id if info.name == id_or_name else id_or_name
 
     def has_ended(self, id: str) -> bool:
         """Whether somebody closed or deleted it: its streams are over, until it is opened again."""

@@ -348,6 +348,7 @@ class Pending(Shape, frozen=True, kw_only=True):
     text: str
     adds: str
     reason: str
+    rights: tuple[Literal["write", "network", "outside"], ...] = ()
     rule: str
     preview: str
     hidden_lines: int = 0
@@ -357,6 +358,7 @@ class Pending(Shape, frozen=True, kw_only=True):
     digest: str
     wider: str
     place: str
+    project: str = ""
 
     @classmethod
     def of(cls, question: Question) -> "Pending":

@@ -51,8 +51,8 @@ class Tally:
                 self.turns[str(status)] += 1
             case ToolEnd(ok=ok):
                 self.calls[ok] += 1
-            case UsageSpent(usage=usage, cost_usd=cost):
-                self.spent += count_call(usage, cost)
+            case UsageSpent(usage=usage, cost_usd=cost, estimated=estimated):
+                self.spent += count_call(usage, cost, estimated)
 
 
 def _count_seconds(begin: str, end: str) -> float:

@@ -34,6 +34,9 @@ class MetricHandlers:
         yield from _count("model_requests_total", tally.requests)
         yield from _count("model_seconds_total", tally.seconds)
         yield from _count("cost_usd_total", tally.spent.cost_usd)
+        # A counter can't be unknown: how many calls are not in it, and how many are estimates.
+        yield from _count("unpriced_calls_total", tally.spent.unpriced)
+        yield from _count("estimated_calls_total", tally.spent.estimated)
         yield from _count("prompt_commits_total", own.commits)
         yield from _count("prompt_commit_seconds_total", own.commit_seconds)
         yield from _by_label(

@@ -7,6 +7,7 @@ from planck.api import shapes
 from planck.api.access import COOKIE_SECONDS, Access
 from planck.api.errors import ApiError
 from planck.api.exchange import Call, Reply
+from planck.api.handlers.docs_page import make_docs_page
 from planck.api.openapi import make_document
 from planck.headless import Planck
 from planck.records import codec
@@ -34,6 +35,9 @@ class ServerHandlers:
 
     async def read_document(self, call: Call) -> Reply:
         return Reply(200, codec.encode(make_document()))
+
+    async def read_docs(self, call: Call) -> Reply:
+        return make_docs_page()
 
     async def redeem_code(self, call: Call) -> Reply:
         body: shapes.RedeemCode = call.body

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from itertools import chain
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
@@ -19,12 +19,12 @@ from planck.api.handlers.streams import PING, PING_SECONDS
 from planck.api.operations import Operation
 from planck.api.rights import find_ceiling
 from planck.api.session_cache import SessionCache
-from planck.headless import Client, NodeRow, Pool
+from planck.headless import Client, NodeRow, Pool, RunResult, fail_result
 from planck.headless import Command as PoolCommand
 from planck.headless import SessionRow as QueuedSession
 from planck.records import codec
 from planck.records.board import Board
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import RunOptions
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
         team=row.options.get("team") or "",
         model=row.options.get("model") or "",
         mode=row.options.get("mode") or "",
-        cost_usd=0.0,
+        cost_usd=None if row.head else 0.0,  # its log, which says more, is not at hand
         head=row.head,
         created=row.created,
         updated=row.updated,
@@ -139,6 +139,18 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
         parent="",
         forked_at=0,
     )
+
+
+def _mark_failed(answer: Any, row: QueuedSession) -> Any:
+    """Adds to what a log says that no node continues the session, and why."""
+    match answer:
+        case shapes.SessionDetails():
+            return msgspec.structs.replace(answer, state="failed", problem=_describe_failed(row))
+        case shapes.Why():
+            return shapes.Why(lines=(_describe_failed(row),))
+        case RunResult():
+            return fail_result(answer, Err(ErrorKind.TARGET_GONE, _describe_failed(row)))
+    return answer
 
 
 def _describe_failed(row: QueuedSession) -> str:
@@ -372,6 +384,8 @@ class _Forwarding:
             return await (self._handler(call) if row is None else self._answer_here(call))
         if row is not None and not row.head and self._operation.method == "GET":
             return await self._answer_unbegun(call, row)
+        if row is not None and row.state == "failed" and self._operation.method == "GET":
+            return _mark_failed(await self._handler(call), row)
         owner = await self._elsewhere.find_owner(row)
         if owner is None:
             return await self._answer_here(call)
@@ -409,19 +423,27 @@ class _Forwarding:
                 row = await self._elsewhere.find_row(call.id) or row
                 return await self(call) if begun or row.state == "failed" else Reply(204)
             case "read_events" if EVENTS in call.header("accept"):
-                return Streamed(self._wait_for_events(call.id), EVENTS)
+                return Streamed(self._wait_for_events(call), EVENTS)
             case "read_events":
                 return Reply(200, b"", NDJSON)
         return await self._handler(call)
 
-    async def _wait_for_events(self, id: str) -> AsyncGenerator[bytes, None]:
-        """Ends once there is something to see, or nothing ever: the client comes again and gets it."""
+    async def _wait_for_events(self, call: Call) -> AsyncGenerator[bytes, None]:
+        """Waits for a node to begin, then goes on with the stream of that node; ends if no node ever will."""
         yield b"event: live\ndata: {}\n\n"
-        while not await self._elsewhere.wait_for_beginning(id, PING_SECONDS):
-            row = await self._elsewhere.find_row(id)
+        while not await self._elsewhere.wait_for_beginning(call.id, PING_SECONDS):
+            row = await self._elsewhere.find_row(call.id)
             if row is None or row.state == "failed" or self._elsewhere.closed:
                 return
             yield PING
+        try:
+            found = await self(call)
+        except PlanckError:  # it was lost again: the client comes again, and is told so
+            return
+        if isinstance(found, Streamed):
+            async with aclosing(found.pieces) as pieces:
+                async for piece in pieces:
+                    yield piece
 
     async def _answer_opening(self, call: Call) -> Any:
         """This node has taken it and is about to open it: nobody else opens it meanwhile."""

@@ -105,7 +105,6 @@ class NodeWorker:
         session = live.session
         if row.attempts > 1 and row.head:
             if not await self._pool.tell_loss(session, row):
-                await self._pool.roster.release(row.id, row.epoch, "failed")
                 return
             live.take_work(for_guest=True)  # the log does not say who asked for what goes on
         while True:

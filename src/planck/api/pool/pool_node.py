@@ -11,7 +11,7 @@ from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import Forwarder
 from planck.api.pool.node_worker import NodeWorker
 from planck.api.session_cache import SessionCache
-from planck.headless import Inbox, Node, Pool, SystemClock, Terms, ThreadWatchdog, TokenRow
+from planck.headless import BootClock, Inbox, Node, Pool, Terms, ThreadWatchdog, TokenRow
 from planck.records.outcome import PlanckError
 
 log = logging.getLogger(__name__)
@@ -26,8 +26,9 @@ class PoolNode:
         self._access = access
         self._terms = terms
         self._shift = NodeWorker(pool, cache, inbox)
-        self._clock = SystemClock()
+        self._clock = BootClock()
         self._node = Node(pool.roster, self._shift, pool.me, terms, self._clock)
+        pool.database.follow_lease(self._node.check_lease)
         self._elsewhere = Forwarder(pool, cache, access.token)
         self._tasks: list[asyncio.Future[None]] = []
         self._asked = 0.0
@@ -50,7 +51,7 @@ class PoolNode:
             if row.who == who and row.digest != digest:  # of a start that was killed
                 await self.pool.roster.revoke_token(row.digest)
         await self.learn()
-        self._node.watch(ThreadWatchdog(self._clock, self._node.fence))
+        self._node.watch(ThreadWatchdog(self._clock, self._node.check_lease))
         running = asyncio.ensure_future(self._node.run())
         self._tasks = [
             running,
