@@ -16,7 +16,7 @@ report = $(if $(REPORT),--junit-xml $(REPORT)/$(1).xml)
 # If ARGS chooses the tests, a part may have none, which pytest reports with exit code 5.
 END = $(if $(ARGS),|| test $$? = 5)
 
-.PHONY: demo test parallel serial quick flakes heavy check bench soak floors small-model page reference clean
+.PHONY: demo test parallel serial quick flakes heavy standards check bench soak floors small-model page reference clean
 .NOTPARALLEL:
 
 demo: $(CORE)
@@ -41,7 +41,11 @@ flakes: $(STAMP)
 
 # What takes a built wheel, an environment of its own or a real model: run alone, after the suite.
 heavy: $(STAMP)
-	$(BIN)/python -m pytest -q -m heavy --durations=5
+	$(BIN)/python -m pytest -q -m "heavy and not standards" --durations=5
+
+# The published suites that judge Planck from outside: MCP, ACP, skills, OpenAPI. npm and PyPI have them.
+standards: $(STAMP)
+	$(BIN)/python -m pytest -q -m standards --durations=5 tests/standards
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
