@@ -170,7 +170,9 @@ class Discard:
 
     size = 0
 
-    async def send(self, method: str, url: str, headers: object, body: object = b"") -> object:
+    async def send(
+        self, method: str, url: str, headers: object, body: object = b"", on_sent: object = None
+    ) -> object:
         pieces = body if isinstance(body, list) else [body]
         self.size = sum(map(len, pieces))
         raise ConnectionAbortedError

@@ -27,7 +27,7 @@ AIMS = {
     "planck --version": "aim <= 2 x",
     "planck --help": "aim <= 2 x",
     "planck run --help": "aim <= 5 x",
-    "planck run, one answer": "aim <= 0.18 s CPU",
+    "planck run, one answer": "aim <= 0.17 s CPU",
     "planck acp, initialize": "aim <= 0.3 s, its end included",
 }
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'

@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.jobs import NOOP, open_planck
 from benchmarks.model_server import model_server
-from benchmarks.turns import NOOP, open_planck
 from planck.headless.pool.node import Node, Terms
 from planck.store.postgres.dev import DevServer, find_binaries
 from planck.store.postgres.roster import PostgresRoster
