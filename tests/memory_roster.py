@@ -14,8 +14,9 @@ replace = msgspec.structs.replace
 class MemoryRoster:
     """One for all nodes: every call is one step, as a statement is."""
 
-    def __init__(self, now: Callable[[], float] | None = None) -> None:
+    def __init__(self, now: Callable[[], float] | None = None, *, lease: float = 30.0) -> None:
         """`now`: seconds of the clock that leases are counted by; default: the loop's."""
+        self._lease = lease
         self._now = now or (lambda: asyncio.get_running_loop().time())
         self._nodes: dict[str, NodeRow] = {}
         self._seen: dict[str, float] = {}
@@ -38,7 +39,11 @@ class MemoryRoster:
         node = self._nodes.get(name)
         if node is None or node.instance != instance:
             return "gone"
+        lapsed = self._seen[name] < self._now() - self._lease * 2 / 3
         self._seen[name] = self._now()
+        if lapsed:
+            self._since[name] = self._now()
+            return "lapsed"
         return "draining" if node.draining else "alive"
 
     async def leave(self, name: str, instance: str) -> None:

@@ -125,7 +125,7 @@ EXPECTED = {
     "socket": "socket that listens on",
     "subprocess": "transport of child process .* still runs: .*sleep",
     "plain_subprocess": "child process .* still runs: sleep 601",
-    "grandchild": "process .* still runs, which a child process started: sleep 602",
+    "grandchild": "process .* still runs, which a child process started: (setsid )?sleep 602",
     "thread": "thread 'forgotten', which runs threading.Event.wait",
     "task": "task 'lonely' still runs sleep",
     "fd": r"file descriptor \d+: .*test_inner.py",

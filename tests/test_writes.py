@@ -42,7 +42,7 @@ ALLOWED = {
     "workspace/paths/beneath.py": (1, "below a descriptor, without a link: the helper of `workspace/paths`"),
     "workspace/sandbox/bubblewrap.py": (1, PIPE),
     "workspace/git/clones.py": (2, HOME),
-    "workspace/sandbox/landlock.py": (1, FRESH),
+    "workspace/sandbox/landlock.py": (2, FRESH),
     "workspace/process/output.py": (1, f"{HOME}; no link is followed at its name"),
     "workspace/paths/output_file.py": (2, "the helper for what a user names"),
     "workspace/paths/paths.py": (1, "the helper for what an agent names"),

@@ -50,5 +50,10 @@ def _hop(frame: FrameType) -> Hop | None:
 
 
 def _row(hop: Hop) -> int:
-    """The root and its `__main__` know nothing of rows: nothing is above them."""
+    """The root and its `__main__` know nothing of rows: nothing is above them.
+
+    `own_code` is loaded before all else and imports nothing of ours, so it is below every row.
+    """
+    if hop[0] == "own_code.py":
+        return -1
     return ROW.get(hop[0].split("/")[0], len(ROW))

@@ -7,7 +7,7 @@ from typing import Any
 
 from planck import Planck
 from planck.headless import read_servers
-from planck.headless.hooks.reading import parse
+from planck.headless.hooks.reading import read_hooks
 from planck.peers.server import read_server
 from planck.records.outcome import PlanckError
 from tests.ecosystem import shapes
@@ -71,7 +71,7 @@ def find_problem(raw: Any) -> str:
 def count_hooks() -> tuple[int, int]:
     taken = 0
     for raw, wanted, why in shapes.HOOKS:
-        found, problems = parse(raw)
+        found, problems = read_hooks(raw)
         assert sum(map(len, found.values())) == wanted, raw
         assert bool(problems) is bool(why)
         assert why in " ".join(problems)

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from planck.headless.open_session import OpenSession
 from planck.records.approval import Answer, Question, Scope
 from planck.session.undo import Selection
 from planck.workspace.sandbox import sandbox
-from tests.foreign.crew import crew, outputs, plain, recorded
+from planck.workspace.sandbox.programs import list_parts
+from tests.foreign.crew import AGENT, crew, foreign, outputs, plain, recorded
 from tests.teams import ask
 from tests.wire import chat
 
@@ -226,7 +228,7 @@ async def test_a_yes_to_a_command_of_its_own_adds_nothing_to_what_its_process_ma
     async with crew(tmp_path, {"lead": lead}, plain(), mode="ask", approver=says) as session:
         await session.run("go")
         _, command = says.questions
-        assert command.adds == "runs in the sandbox for mode 'workspace', with network access"
+        assert command.adds == "runs in the sandbox: it may write in the workspace and use the network"
         assert (await outputs(session))[0].endswith("permission: once. ")
 
 
@@ -304,3 +306,44 @@ async def test_in_a_dry_run_it_is_not_started(tmp_path: Path) -> None:
         [said] = await outputs(session)
         assert said.startswith(f"[dry run: guest is an external program ({sys.executable}")
     assert os.listdir(tmp_path / "work") == []
+
+
+@confined
+@pytest.mark.parametrize("how", ["a script", "a program in bin", "an interpreter elsewhere"])
+async def test_a_program_below_tmp_finds_what_lies_beside_it_and_nothing_else(how: str) -> None:
+    with TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        place = folder / "tool" / ("bin" if how != "a script" else "")
+        beside = folder / "tool" / ("lib" if how != "a script" else "")
+        for made in (place, beside, folder / "python" / "bin", folder / "crew"):
+            made.mkdir(parents=True, exist_ok=True)
+        (beside / "guest_words.py").write_text(AGENT.read_text())
+        (folder / "secret").write_text("not for it")
+        interpreter = folder / "python" / "bin" / "guest-python"
+        interpreter.write_text('#!/bin/sh\nexec /usr/bin/python3 "$@"\n')
+        agent = place / "agent"
+        first = interpreter if how == "an interpreter elsewhere" else "/usr/bin/env python3"
+        lines = (f"#!{first}", "import sys", f"sys.path.insert(0, {str(beside)!r})", "import runpy")
+        agent.write_text("\n".join((*lines, "runpy.run_module('guest_words', run_name='__main__')", "")))
+        for made in (agent, interpreter):
+            made.chmod(0o755)
+        command = ("/usr/bin/python3", str(agent)) if how == "a script" else (str(agent),)
+        lead = [chat.calls(ask("guest", f"!run cat {folder}/secret; echo came here")), chat.text("done")]
+        async with crew(folder / "crew", {"lead": lead}, foreign(*command)) as session:
+            await session.run("go")
+            [end] = [one for one in await recorded(session, "tool_end") if one["name"] == "acp_execute"]
+        assert "came here" in end["output"]
+        assert "not for it" not in end["output"]
+
+
+def test_no_folder_of_a_program_shows_a_place_that_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "agent"
+    program.write_text("x")
+    program.chmod(0o755)
+    home = str(tmp_path / "home")
+    assert str(tmp_path) in list_parts((str(program),), "", ())
+    shown = list_parts((str(program),), "", (home,))
+    assert str(tmp_path) not in shown
+    assert str(tmp_path / "bin") in shown
+    assert str(tmp_path / "bin") not in list_parts((str(program),), "", (home, str(tmp_path / "bin" / "x")))

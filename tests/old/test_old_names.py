@@ -11,7 +11,19 @@ from tests.old import make
 
 NAMES = Path(__file__).parent / "names"
 PROSE = {"description", "summary", "title", "info"}
-EXCEPTIONS: dict[str, str] = {}
+_NO_DOTS = "generators of clients leave out what refers to a component with a dot in its name"
+EXCEPTIONS: dict[str, str] = dict.fromkeys(
+    (
+        "components.schemas.planck.api.shapes.Problem",
+        "components.schemas.planck.records.rows.Problem",
+        "components.schemas.AgentRow.properties.error.anyOf.planck.records.rows.Problem",
+        "components.schemas.Board.properties.error.anyOf.planck.records.rows.Problem",
+        "components.schemas.Failure.properties.error.$ref",
+        "components.schemas.Output.properties.missing.anyOf.planck.api.shapes.Problem",
+        "components.schemas.SetUpResult.properties.error.anyOf.planck.api.shapes.Problem",
+    ),
+    _NO_DOTS,
+)
 """What differs on purpose, by where it stands: why."""
 
 

@@ -62,6 +62,8 @@ def test_a_database_that_is_away_is_said_once_with_a_reason_and_when_it_is_back(
     assert said == [
         "Claiming sessions failed: no answer in time. Retrying.",
         "Heartbeat failed: no answer in time. Retrying.",
+        "No heartbeat was confirmed for 20 s; the machine may have been suspended. "
+        "This node stops working on its sessions and joins again.",
         'Recovered from "Claiming sessions failed" after 10 failed attempts.',
         'Recovered from "Heartbeat failed" after 15 failed attempts.',
     ]

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ async def test_a_root_that_is_no_folder_of_the_workspace_is_no_bound(tmp_path: P
 
 def _events(folder: Path, type: str) -> list[dict[str, Any]]:
     (path,) = (folder / "home" / "sessions").glob("*.db")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
     db.close()
     events = [json.loads(row[0]) for row in rows]

@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Busy(Brains):
 
 
 def read_usage(log: Path) -> tuple[float, list[dict[str, Any]]]:
-    with sqlite3.connect(log) as db:
+    with closing(sqlite3.connect(log)) as db, db:
         rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
     db.close()
     events = [json.loads(row[0]) for row in rows]

@@ -193,7 +193,8 @@ async def test_a_server_that_a_command_could_replace_never_runs_with_the_users_r
     """Not even the first one, which says what tools there are; wherever it is started from."""
     work, escaped = tmp_path / "work", tmp_path / "escaped"
     work.mkdir()
-    (work / "server.py").write_text(f"open({str(escaped)!r}, 'w')\n{FAKE.read_text()}")
+    eager = f"try:\n    open({str(escaped)!r}, 'w')\nexcept OSError:\n    pass\n"
+    (work / "server.py").write_text(eager + FAKE.read_text())
     (tmp_path / "link.py").symlink_to(work / "server.py")
     args = {"script": ["server.py"], "link": [str(tmp_path / "link.py")], "module": ["-m", "server"]}[how]
     entry = {"command": sys.executable, "args": args, "cwd": str(work)}

@@ -258,7 +258,7 @@ async def test_what_an_attempt_used_that_was_cut_and_tried_again_is_recorded(tmp
     async with open_planck(tmp_path, [], providers={"double": provider}) as p:
         session = await p.start(model="double/m")
         result = await session.run("go")
-        assert await spent(session) == [("cut", 200, 14), ("", 200, 20)]
+        assert await spent(session) == [("cut", 100, 7), ("cut", 100, 7), ("", 200, 20)]
         (end,) = await data_of(session, "turn_end")
     assert (result.text, result.usage) == ("there", Usage(400, 34))
     assert end["usage"]["input_tokens"] == 400

@@ -7,6 +7,7 @@ import platform
 import shutil
 import sqlite3
 import sysconfig
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ async def test_every_member_starts_with_its_authority_in_the_log(tmp_path: Path)
 
 def _events(bench: Bench, type: str) -> list[dict[str, Any]]:
     (path,) = (bench.home / "sessions").glob("*.db")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
     db.close()
     events = [json.loads(row[0]) for row in rows]

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, SourcedRule, load
 from planck.records.approval import Answer, Question
 from planck.records.authority import Authority, Mode
-from planck.records.events import Event, PermissionDecision, ToolEnd, View, view
+from planck.records.events import DeniedBy, Event, PermissionDecision, ToolEnd, View, view
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import Limits
 from planck.session.journal import SessionJournal
@@ -95,6 +95,9 @@ class NoRules:
     def read_now(self) -> tuple[SourcedRule, ...]:
         return ()
 
+    def bind(self, rule: Rule) -> Rule:
+        return rule
+
     def keep(self, rule: Rule) -> str:
         return ""
 
@@ -150,7 +153,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
         "use b",
         _call(WRITE, path="a"),
         "user",
-        'the user said no: "use b"',
+        'the user wants a change: "use b"',
         "Do what they say.",
     ),
     "nobody": (
@@ -214,6 +217,20 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
 }
 
 
+_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
+WAYS_OUT = {
+    "nobody": _OTHERWISE,
+    "mode": _OTHERWISE,
+    "grant": "To allow it, give the agent the tool or the network access that it lacks.",
+    "address": "To allow it, add the address under `providers` in your configuration.",
+}
+"""What the person reads, by what a call was denied; of the others the reason says it."""
+
+
+def test_each_cause_of_a_denial_is_tried_here() -> None:
+    assert {by for _, _, _, by, *_ in DENIALS.values()} == {*get_args(DeniedBy)} - {""}
+
+
 @pytest.mark.parametrize("delegator", ["", "lead"], ids=["orchestrator", "worker"])
 @pytest.mark.parametrize("case", DENIALS)
 async def test_a_denial_names_its_reason_and_a_step_for_its_reader(case: str, delegator: str) -> None:
@@ -236,6 +253,7 @@ async def test_a_denial_names_its_reason_and_a_step_for_its_reader(case: str, de
         assert "the user" not in refused.message
     (decision,) = [fact for fact in user.log if isinstance(fact, PermissionDecision)]
     assert (decision.by, decision.reason.rstrip(".")) == (by, why)
+    assert decision.way_out == WAYS_OUT.get(by, "")
 
 
 async def test_from_the_third_denial_of_a_turn_on_the_model_is_told_to_stop_trying(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import itertools
 import json
 import signal
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,7 @@ async def test_each_request_repeats_the_one_before_byte_for_byte(tmp_path: Path)
 
 def _events(bench: Bench, type: str) -> list[dict[str, Any]]:
     (path,) = (bench.home / "sessions").glob("*.db")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
     db.close()
     events = [json.loads(row[0]) for row in rows]

@@ -100,8 +100,8 @@ async def test_a_commit_in_workspace_mode_by_escalation(tmp_path: Path) -> None:
     assert question.reason.endswith('than the sandbox gives: "the user wants it committed"')
     assert "outside the sandbox" in question.adds
     only = f"bash {COMMIT} (outside the sandbox)"
-    assert (question.rule, question.wider) == (only, ""), (
-        "what may be remembered is that command and no other"
+    assert (question.rule, question.wider) == (only, "bash git commit * (outside the sandbox)"), (
+        "what may be remembered is that command, or all commits: no word of theirs names a program"
     )
 
 

@@ -1,6 +1,7 @@
 """What a question and the plan of an undo show is what is done, in every frontend."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -65,10 +66,16 @@ def show_in_editor(question: Question, before: str, call: tuple[str, dict[str, A
     return "\n".join(shown)
 
 
+_NUMBER = re.compile(r"^ *\d* (?=[-+ \\[])")
+"""Of a line, before its sign. A terminal draws it, the diff does not have it."""
+
+
 def show_everywhere(question: Question) -> Iterator[tuple[str, list[str]]]:
     """Yields a frontend, and the lines of the question there, without what is drawn around them."""
-    yield "plain", [row[4:] for row in _call_text(question).split("\n")[1:]]
-    yield "box", [as_text(line)[2:] for line in draw_whole(question, 1000)]
+    plain = [row[4:] for row in _call_text(question).split("\n")[1:]]
+    box = [as_text(line)[2:] for line in draw_whole(question, 1000)]
+    for where, rows in (("plain", plain), ("box", box)):
+        yield where, [_NUMBER.sub("", row) for row in rows]
     yield "HTTP", json.loads(msgspec.json.encode(Pending.of(question)))["preview"].split("\n")
 
 

@@ -190,7 +190,7 @@ def test_the_line_of_a_mode_says_what_the_gate_does(
             assert ("without a sandbox" in line) is free
             assert bool(re.search(BOXED, line)) is ((runs and not free) or (tried and not person))
             assert (TRIED in line) is (tried and person)
-            assert verdict.confinement.network is (free or verdict.decision is Decision.ASK)
+            assert verdict.confinement.network is (verdict.confinement.mode is Mode.FULL)
             more, _ = decide(authority, around, tool, {**args, "escalate": "I must"})
             helps = person and (tried or (runs and not free)) and more.decision is Decision.ASK
             assert ("`escalate`" in line) is helps
@@ -481,6 +481,12 @@ def describe_tool(tool: Any) -> str:
 def describe_entry(entry: dict[str, Any]) -> str:
     rest = {key: value for key, value in entry.items() if key not in ("type", "description")}
     return " ".join([*([str(rest)] if rest else []), entry.get("description", "")]).strip()
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_prompt_takes_one_byte_a_character(path: Path) -> None:
+    # One other character doubles what each idle agent weighs, and its UTF-8 is kept beside it.
+    assert path.read_text().isascii()
 
 
 def normalise(system: str) -> str:

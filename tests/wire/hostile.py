@@ -136,7 +136,12 @@ class HostileTransport:
         self._pieces = pieces
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | bytes = b"",
+        on_sent: object = None,
     ) -> Any:
         return _Shown() if url.endswith(SHOW) else self
 

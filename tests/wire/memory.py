@@ -28,7 +28,12 @@ class MemoryTransport:
         self._broken = broken
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | bytes = b"",
+        on_sent: object = None,
     ) -> Response:
         self.addresses.append(url)
         path = "/" + url.split("/", 3)[3]
