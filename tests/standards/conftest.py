@@ -38,22 +38,26 @@ def npm_bin() -> Path:
 
 @pytest.fixture(scope="session")
 def pypi_bin() -> Path:
-    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--target", "packages")
-    return _install("standards-pypi", PYPI, [sys.executable, *pip]) / "packages/bin"
+    # A virtual environment next to the packages: an installed script names its interpreter, and the one of
+    # this clone can be deleted while other clones still use the folder.
+    pip = ("env/bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    return _install("standards-pypi", PYPI, pip, before=(sys.executable, "-m", "venv", "env")) / "env/bin"
 
 
-def _install(name: str, packages: Sequence[str], argv: Sequence[str]) -> Path:
-    """Returns the folder; a list of other versions is installed anew, so that no run judges by an old one."""
+def _install(name: str, packages: Sequence[str], argv: Sequence[str], before: Sequence[str] = ()) -> Path:
+    """Returns the folder. It is installed again if the versions or the install commands have changed."""
     with installing() as cache:
         folder = cache / name
         stamp = folder / "installed.txt"
-        wanted = "\n".join(packages)
+        # `before` begins with the interpreter of one clone, which is not what was installed.
+        wanted = "\n".join([sys.version, *before[1:], *argv[1:], *packages])
         if not stamp.exists() or stamp.read_text() != wanted:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            done = subprocess.run([*argv, *packages], cwd=folder, capture_output=True, timeout=300)
-            if done.returncode != 0:
-                pytest.skip("the package registry can't be reached")
+            for command in filter(None, (before, [*argv, *packages])):
+                done = subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
+                if done.returncode != 0:
+                    pytest.skip("the package registry can't be reached")
             stamp.write_text(wanted)
     return folder
 
@@ -72,4 +76,4 @@ def npm_env(npm_bin: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def pypi_env(pypi_bin: Path) -> dict[str, str]:
-    return {**os.environ, "PATH": f"{pypi_bin}:{os.environ['PATH']}", "PYTHONPATH": str(pypi_bin.parent)}
+    return {**os.environ, "PATH": f"{pypi_bin}:{os.environ['PATH']}"}

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -38,7 +37,7 @@ for name in sys.argv[1:]:
 
 
 def validate(folders: list[Path], env: dict[str, str]) -> dict[str, list[str]]:
-    argv = [sys.executable, "-c", VALIDATE, *map(str, folders)]
+    argv = ["python", "-c", VALIDATE, *map(str, folders)]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=WAIT, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     return {row[0]: row[1:] for row in rows}
@@ -71,7 +70,7 @@ def test_every_valid_skill_is_loaded_with_what_it_says(pypi_env: dict[str, str],
 def test_published_skills_that_are_valid_are_loaded(
     pypi_env: dict[str, str], npm_bin: Path, pypi_bin: Path
 ) -> None:
-    roots = (npm_bin.parent, pypi_bin.parent)
+    roots = (npm_bin.parent, pypi_bin.parent / "lib")
     folders = [file.parent for root in roots for file in sorted(root.rglob("SKILL.md"))]
     judged = validate(folders, pypi_env)
     valid = [folder for folder in folders if not judged[str(folder)]]
