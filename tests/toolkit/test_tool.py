@@ -50,6 +50,19 @@ async def find_nothing(args: dict[str, Any]) -> str:
     return ""
 
 
+def test_a_dry_run_that_is_a_method_of_a_subclass_is_used() -> None:
+    class Rename(Tool):
+        def __init__(self) -> None:
+            super().__init__("rename", "Rename a file.", {}, lambda args, ctx: "renamed")
+
+        def dry_run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+            return Ok({"output": "would rename"})
+
+    rename = Rename()
+    assert rename.dry_run({}, CTX) == Ok({"output": "would rename"})
+    assert rename.has_preview
+
+
 def test_earlier_names_of_keywords_and_attributes_still_work() -> None:
     def act(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return Ok({"output": ""})
@@ -97,6 +110,9 @@ async def test_a_closure_gets_the_agent_the_call_and_the_arguments() -> None:
         ([1, 2, 3], Ok({"output": "[1,2,3]"})),
         (("no", "text"), Ok({"output": '["no","text"]'})),
         (None, Ok({"output": "null"})),
+        (b"text \xff", Ok({"output": "text \N{REPLACEMENT CHARACTER}"})),
+        ({"output": b"text"}, Ok({"output": "text"})),
+        ((False, b"no"), Err(ErrorKind.COMMAND_FAILED, "no")),
         (("error", "no such thing"), Err(ErrorKind.COMMAND_FAILED, "no such thing")),
         ((False, "no such thing"), Err(ErrorKind.COMMAND_FAILED, "no such thing")),
         (("error", {"why": 1}), Err(ErrorKind.COMMAND_FAILED, '{"why":1}')),
@@ -121,9 +137,16 @@ async def test_a_closure_gets_the_agent_the_call_and_the_arguments() -> None:
         ),
     ],
 )
-async def test_what_a_closure_returns_becomes_a_result(returned: Any, outcome: Outcome) -> None:
+async def test_what_either_form_returns_becomes_the_same_result(returned: Any, outcome: Outcome) -> None:
     async def later(agent_id: str, call_id: str, args: dict[str, Any]) -> Any:
         return returned
+
+    async def later_native(args: dict[str, Any], ctx: ToolContext) -> Any:
+        return returned
+
+    assert await ran(made(lambda args, ctx: returned)) == outcome
+    assert await ran(made(later_native)) == outcome
+    assert await ran(made(lambda args, ctx: later_native(args, ctx))) == outcome
 
     assert await ran(made(lambda agent_id, call_id, args: returned)) == outcome
     assert await ran(made(later)) == outcome

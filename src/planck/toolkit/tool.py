@@ -114,8 +114,9 @@ def _alias(name: str) -> Any:
 class Tool:
     """Name, description, parameters (JSON Schema) and two functions of `(args, ctx)`.
 
-    A function that has three parameters instead is the closure form: see `closure`. What either may return
-    is told by `outcome_of`. Raises `InvalidTool` for what no vendor or executor could take.
+    A function that has three parameters instead is the closure form: see `closure`. `outcome_of` says what
+    either may return. A subclass may define `dry_run(args, ctx)` as a method. Raises `InvalidTool` for what
+    no vendor or executor could take.
     """
 
     def __init__(
@@ -153,7 +154,9 @@ class Tool:
         )
         self.effect = effect if type(effect) is Effect else Effect(effect)
         self.execute = _as_execute(name, execute, ours=ours)
-        self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
+        if dry_run is None:
+            dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
+        self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
         self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
         """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
         self.timeout = timeout
@@ -209,16 +212,15 @@ def describe_plan(tool: str, args: dict[str, Any], text: str) -> Outcome:
 def closure(function: Closure) -> Execute:
     """A function of `(agent_id, call_id, args)` as one of `(args, ctx)`.
 
-    Beside what `outcome_of` reads it may return `(bool, value)`.
     A coroutine function stays one; any other is left for the executor to run in a thread.
     """
 
     def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
         value = function(ctx.agent_id, ctx.call_id, args)
-        return _await_closure(value) if inspect.isawaitable(value) else _read_closure(value)
+        return _await_result(value) if inspect.isawaitable(value) else _read_result(value)
 
     async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return _read_closure(await function(ctx.agent_id, ctx.call_id, args))
+        return _read_result(await function(ctx.agent_id, ctx.call_id, args))
 
     return call_async if is_async(function) else call
 
@@ -226,24 +228,12 @@ def closure(function: Closure) -> Execute:
 def _native(function: Native) -> Execute:
     def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
         value = function(args, ctx)
-        return _await_native(value) if inspect.isawaitable(value) else _read_native(value)
+        return _await_result(value) if inspect.isawaitable(value) else _read_result(value)
 
     async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return _read_native(await function(args, ctx))
+        return _read_result(await function(args, ctx))
 
     return call_async if is_async(function) else call
-
-
-async def _await_native(value: Awaitable[Any]) -> Outcome:
-    return _read_native(await value)
-
-
-def _read_native(value: Any) -> Outcome:
-    """A map in an `Ok` is a result as it is; nothing at all is for the executor to complain of."""
-    inner = value.value if type(value) is Ok else value
-    if inner is None or (type(value) is Ok and type(inner) is dict and "error" not in inner):
-        return cast(Outcome, value)
-    return outcome_of(value)
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -258,8 +248,8 @@ def is_async(function: Callable[..., Any]) -> bool:
 def outcome_of(value: Any) -> Outcome:
     """What a function returned, as a result: an error that is returned is one, in whichever of its forms.
 
-    Text is the output; `Ok`, `Err`, a map with "output", the error envelope as a map and `("ok"|"error",
-    value)` are what they say; any other value becomes JSON.
+    Text is the output, also as bytes; `Ok`, `Err`, a map with "output", the error envelope as a map and
+    `("ok"|"error", value)` are what they say; any other value becomes JSON.
     """
     if type(value) is Ok:
         value = value.value
@@ -270,8 +260,8 @@ def outcome_of(value: Any) -> Outcome:
             return value
         case Ok():
             return outcome_of(value.value)
-        case str():
-            return Ok({"output": value})
+        case str() | bytes():
+            return Ok({"output": _as_text(value)})
         case ("ok", ok) if isinstance(value, tuple):  # a list is a value, whatever it begins with
             return outcome_of(ok)
         case ("error", reason) if isinstance(value, tuple):
@@ -280,7 +270,7 @@ def outcome_of(value: Any) -> Outcome:
             return _read_reason(reason)
         case {"output": output}:
             kept = {key: inner for key, inner in value.items() if type(key) is str}
-            return Ok({**kept, "output": output if type(output) is str else _as_text(output)})
+            return Ok({**kept, "output": _as_text(output)})
         case _:
             return Ok({"output": codec.encode_str(value)})
 
@@ -306,6 +296,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
     return value if isinstance(value, str) else codec.encode_str(value)
 
 
@@ -399,11 +391,17 @@ def _count_parameters(function: Callable[..., Any]) -> int | None:
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-async def _await_closure(value: Awaitable[Any]) -> Outcome:
-    return _read_closure(await value)
+async def _await_result(value: Awaitable[Any]) -> Outcome:
+    return _read_result(await value)
 
 
-def _read_closure(value: Any) -> Outcome:
+def _read_result(value: Any) -> Outcome:
+    """Also reads `(bool, value)`, which in a typed function made by `@tool` is data.
+
+    An `Ok` of a map stays unchanged, so that the executor can name a key that is not a string.
+    """
+    if type(value) is Ok and type(value.value) is dict and "error" not in value.value:
+        return cast(Outcome, value)
     match value:
         case (bool(ok), result) if isinstance(value, tuple):
             return outcome_of(("ok" if ok else "error", result))
