@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
-from typing import TYPE_CHECKING
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -483,9 +483,39 @@ class OpenSession:
     ) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more.
 
-        Where another process has taken the session over, this one is closed and `writer_conflict` raised.
+        If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
+        process has taken the session over, this one is closed and `writer_conflict` raised.
         """
         return await self._run(prompt, timeout, origin)
+
+    async def stream(
+        self, prompt: str | UserMessage, *, timeout: float | None = None
+    ) -> AsyncGenerator[SessionEvent, None]:
+        """Prompts the orchestrator and yields what happens, deltas included, until `run` would return.
+
+        Leaving the loop early cancels the run; use `contextlib.aclosing` to have that happen at once.
+        """
+        last = self.head
+        # A task of its own: a program that is slow to take an event does not hold up the run.
+        running = asyncio.ensure_future(self._run(prompt, timeout, Origin.USER))
+        try:
+            async with aclosing(self.events(last)) as events:
+                while not running.done() or last < self.head:
+                    taking = asyncio.ensure_future(anext(events, None))
+                    try:
+                        await asyncio.wait({taking, running}, return_when=asyncio.FIRST_COMPLETED)
+                        if not taking.done() and last >= self.head:
+                            break
+                        event = await taking
+                    finally:
+                        await _cancel(taking)  # before `events` is closed, which a waiting reader forbids
+                    if event is None:
+                        break  # the session was closed
+                    last = event.seq or last
+                    yield event
+            await running  # raises what the run raised, such as a refused prompt
+        finally:
+            await _cancel(running)
 
     @property
     def asks_again(self) -> bool:
@@ -511,6 +541,10 @@ class OpenSession:
                     await self.settled()
             except TimeoutError:
                 await self.stop(TurnStatus.TIMED_OUT)
+            except asyncio.CancelledError:
+                with suppress(PlanckError):  # a closed or lost log: the turns end all the same
+                    await self.stop()
+                raise
             except PlanckError as failure:
                 if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                     await self.aclose()
@@ -643,3 +677,9 @@ class OpenSession:
         if not self.closed:
             self.closed = True
             await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
+
+
+async def _cancel(task: "asyncio.Future[Any]") -> None:
+    """Returns when the task has ended; a task that ended before stays as it is."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -21,7 +21,7 @@ from planck.records.events import (
     UsageSpent,
     view,
 )
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.usage import AgentCost, Costs, Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
@@ -65,6 +65,31 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Absent: nothing limits what the run may cost."""
     estimated: int | msgspec.UnsetType = msgspec.UNSET
     """How many model calls the provider did not count, so that usage and cost are estimates; absent: none."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run completed with an answer."""
+        return self.exit_code == Exit.DONE
+
+    def raise_for_status(self) -> None:
+        """Raises `PlanckError` with the run's first error, unless the run completed."""
+        if self.status is TurnStatus.COMPLETED:
+            return
+        for error in self.errors:
+            raise PlanckError(ErrorKind(error["kind"]), error["message"], dict(error["details"]))
+        raise PlanckError(_KINDS.get(self.status, ErrorKind.INTERNAL_ERROR), f"The run ended: {self.status}.")
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"
+        parts = [f"{self.status}", f"session={self.session_name!r}", f"steps={self.steps}", f"text={text!r}"]
+        parts += [f"error={error['kind']}: {error['message']}" for error in self.errors[:1]]
+        return f"RunResult({', '.join(parts)})"
+
+
+_SHOWN = 200
+"""Characters of the answer in the `repr` of a result: it is for a log or a debugger."""
+_KINDS = {TurnStatus.INTERRUPTED: ErrorKind.INTERRUPTED, TurnStatus.TIMED_OUT: ErrorKind.TIMEOUT}
+"""For a run that ended early without an error of its own."""
 
 
 class RunTally:
