@@ -35,6 +35,19 @@ async def test_a_stream_has_every_event_of_its_run_and_ends_with_it(tmp_path: Pa
             assert any(event.type == "text_delta" for event in seen)
 
 
+async def test_a_slow_reader_of_a_stream_misses_nothing(tmp_path: Path) -> None:
+    async with started(
+        tmp_path, [*[[("list_dir", {"path": f"./{'/' * n}"})] for n in range(5)], "done"]
+    ) as session:
+        numbers = []
+        async with aclosing(session.stream("go")) as events:
+            async for event in events:
+                await session.settled()  # the run is over before the first event is taken
+                numbers.append(event.seq)
+        before = min(number for number in numbers if number)
+        assert [number for number in numbers if number] == list(range(before, session.head + 1))
+
+
 async def test_a_stream_goes_on_after_the_turn_of_a_worker(tmp_path: Path) -> None:
     helper = ("spawn_agent", {"type": "h", "name": "helper", "description": "", "system_prompt": "Help."})
     lead = iter([[helper], [ask("helper")], "the lead's answer"])
