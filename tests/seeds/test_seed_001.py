@@ -160,6 +160,33 @@ async def test_a_worker_keeps_its_object_after_a_crash_and_a_resume_takes_the_to
         ]
 
 
+async def test_a_session_starts_with_the_list_of_tools_that_the_seed_begins_with(tmp_path: Path) -> None:
+    """The ids are those of no session: the program chose them before there was one."""
+    script = [spawned("bob", tools=["probe", "read"])], [ask("bob")]
+    stage = Stage(tmp_path, *script, calls=[("probe", {})])
+    async with stage.planck as app, asyncio.timeout(30):
+        model = await app.model()
+        lead = planck.orchestrator_tools("s1", "t1", [model], grantable_tools=[probe()])
+        session = await app.start(tools=[*lead, *planck.worker_tools("t1", None), probe("mine")])
+        assert session.tools.count("spawn_agent") == session.tools.count("ask_agent") == 1
+        assert "mine" in session.tools
+        await session.run("go")
+        [made] = await ends(session, "spawn_agent")
+        said = json.loads(made["output"])
+        assert ("probe" in said["tools"], said["ignored"]) == (True, ["read"])
+        [end] = await ends(session, "probe")
+        assert (end["ok"], end["output"].strip()) == (True, "probed")
+
+
+async def test_an_address_that_the_user_did_not_configure_is_still_a_question(tmp_path: Path) -> None:
+    worker = spawned("bob", provider="ollama", model_id="m", base_url="http://127.0.0.1:9/elsewhere")
+    async with Stage(tmp_path, [worker]).planck as app, asyncio.timeout(30):
+        session = await app.start(tools=planck.orchestrator_tools("s1", "t1", []), mode="full")
+        await session.run("go")
+        [made] = await ends(session, "spawn_agent")
+        assert made["error"]["kind"] == "permission_denied"
+
+
 @pytest.mark.parametrize("name", ["read", "spawn_agent", "ask_agent"])
 async def test_a_built_in_tool_is_never_shadowed_by_one_of_the_program(tmp_path: Path, name: str) -> None:
     async with Stage(tmp_path).planck as app:

@@ -31,6 +31,7 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.team.by_id import split_team_tools
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 from planck.workspace.paths.paths import Root
@@ -65,7 +66,7 @@ class SessionSetup:
         tools: Sequence[Tool] = (),
         stored: bool = True,
     ) -> None:
-        """`tools` are those of the embedding program."""
+        """`tools` are those of the embedding program; team tools among them are the orchestrator's."""
         project, config = runtime.project.fork(), runtime.project.config
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
@@ -73,7 +74,8 @@ class SessionSetup:
         self.spills = spills
         """What is kept beside the log."""
         self.stored = stored
-        self.tools = SessionTools(project, spills, tools, dry_run=options.dry_run)
+        own, self.team_tools = split_team_tools(tools, session_id)
+        self.tools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)

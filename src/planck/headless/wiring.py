@@ -306,4 +306,5 @@ class SessionWiring:
                 room=spec.model.context_window * 4 // 50,
             )
             team_tools = team_tools + make_orchestrator_tools(self.team, grants)
+            team_tools = [self._plan.team_tools.get(tool.name, tool) for tool in team_tools]
         return [*granted, *team_tools]

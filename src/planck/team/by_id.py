@@ -21,6 +21,8 @@ from planck.team.tools import list_models as show_models
 from planck.toolkit.tool import ArgumentError, InvalidTool, Outcome, Tool, ToolContext, ToolError
 from planck.workspace.paths.paths import Root
 
+_made: "WeakKeyDictionary[Tool, _ById]" = WeakKeyDictionary()
+"""What each tool of these factories does: a session that is started with one takes it over."""
 _open: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 """By the id of their session, which is unique among the sessions that are open."""
 
@@ -65,6 +67,22 @@ def orchestrator_tools(
     spawn = spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models)
     own = {spawn.name: spawn, tool_specs.LIST_MODELS.name: list_models(available_models)}
     return [own.get(name) or _make(name, team_id) for name in ORCHESTRATOR_TOOLS]
+
+
+def split_team_tools(tools: Iterable[Tool], session_id: str) -> tuple[list[Tool], dict[str, Tool]]:
+    """Returns the program's own tools, and by name the team tools among them, made again for that session.
+
+    A program makes them before its session has an id. Which tools, skills and models they offer stays.
+    """
+    own: list[Tool] = []
+    team: dict[str, Tool] = {}
+    for tool in tools:
+        made = _made.get(tool) if isinstance(tool, Tool) else None
+        if made is None or tool.name in team:
+            own.append(tool)
+        else:
+            team[tool.name] = _ById(made.spec, session_id, session_id=session_id, offer=made.offer).tool()
+    return own, team
 
 
 def _make(name: str, team_id: str) -> Tool:
@@ -156,7 +174,9 @@ class _ById(msgspec.Struct, frozen=True):
 
     def tool(self) -> Tool:
         find = self.find_unknown_address if self.spec.name == SPAWN else None
-        return make_tool(self.spec, self.execute, find)
+        tool = make_tool(self.spec, self.execute, find)
+        _made[tool] = self
+        return tool
 
     async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         team = self._find_team(ctx)
