@@ -9,8 +9,6 @@ UNSUPPORTED = "Planck runs on Linux and macOS. On Windows, install it inside WSL
 
 TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of `planck --version`
 if TYPE_CHECKING:
-    from typing import Any
-
     from planck.config.tool_files import from_file as from_file
     from planck.config.tool_files import load_all as load_all
     from planck.context.agents_md import prepend_agents_md as prepend_agents_md
@@ -69,18 +67,20 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 
-def __getattr__(name: str) -> "Any":
-    if sys.platform == "win32":
-        raise ImportError(UNSUPPORTED)
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'planck' has no attribute {name!r}")
-    from planck.own_code import start_library
+if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for one of ours
 
-    start_library()
-    from importlib import import_module
+    def __getattr__(name):
+        if sys.platform == "win32":
+            raise ImportError(UNSUPPORTED)
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'planck' has no attribute {name!r}")
+        from planck.own_code import start_library
 
-    return getattr(import_module(home), name)
+        start_library()
+        from importlib import import_module
+
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

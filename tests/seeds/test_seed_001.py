@@ -360,6 +360,15 @@ def test_prepend_agents_md_walks_up_to_the_git_root(
     assert planck.prepend_agents_md(prompt, str(tmp_path / cwd) if cwd else "") == whole
 
 
+def test_prepend_agents_md_prefers_an_agents_md_to_a_nearer_claude_md(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "CLAUDE.md").write_text("nearer")
+    assert planck.prepend_agents_md("You.", tmp_path / "part") == "nearer\n\nYou."
+    (tmp_path / "AGENTS.md").write_text("further")
+    assert planck.prepend_agents_md("You.", tmp_path / "part") == "further\n\nYou."
+
+
 def test_prepend_agents_md_follows_no_link_out_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "work").mkdir()

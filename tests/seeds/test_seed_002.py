@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planck import Err, ErrorKind, Ok, Tool, from_file, load_all
+from planck import Err, ErrorKind, Ok, PlanckError, Tool, from_file, load_all
 from tests.tools.external_bench import called, write_tool
 
 EXAMPLE = {
@@ -182,3 +182,10 @@ async def test_values_that_are_no_strings_are_turned_into_text(tmp_path: Path) -
 async def test_the_command_is_run_by_a_shell(tmp_path: Path) -> None:
     """As `run_bash` does: pipes, lists and redirections are the author's to use."""
     assert await output(tmp_path, "echo {{a}} | tr a-z A-Z && echo end > f; cat f", a="up") == "UP\nend\n"
+
+
+@pytest.mark.parametrize("one", ["tools", Path("tools")])
+def test_one_folder_in_the_place_of_a_list_is_an_error_that_says_so(one: Any) -> None:
+    with pytest.raises(PlanckError, match=r"load_all\(\['tools'\]\)") as refused:
+        load_all(one)
+    assert refused.value.err.kind is ErrorKind.INVALID_ARGS

@@ -16,7 +16,7 @@ from planck.context.prompt import Prepared
 from planck.records.outcome import Err, Ok
 from planck.records.specs import EVERY_TOOL, AgentSpec
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.toolkit.tool import Tool
+from planck.toolkit.tool import ArgumentError, Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import external
 from planck.tools.external import ExternalTool, Problem
@@ -30,7 +30,10 @@ def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
 
 
 def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
-    """Every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
+    """Returns every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
+    if isinstance(dirs, (str, os.PathLike)):
+        # A text is iterable too: its characters would be taken for folders, and nothing would be found.
+        raise ArgumentError(f"load_all takes a list of folders. Use load_all([{os.fspath(dirs)!r}]).")
     return list(external.discover(dirs, environment=read_environment()).tools)
 
 

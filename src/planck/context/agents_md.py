@@ -2,8 +2,9 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -53,16 +54,19 @@ def find_instructions(
 
 
 def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) -> str:
-    """Puts the nearest AGENTS.md, from `cwd` upwards to the git root, before a prompt; no `cwd`, no file."""
+    """Puts the nearest AGENTS.md, from `cwd` upwards to the git root, before a prompt; no `cwd`, no file.
+
+    A CLAUDE.md counts only where no folder up to the git root has an AGENTS.md.
+    """
     prompt = system_prompt or ""
     if not os.fspath(cwd):
         return prompt
     start = Path(cwd).expanduser().absolute()
     root = Path(start.anchor)
     top = _find_top(start, root)
-    for folder in _walk_up(start, top):
+    for name, folder in product(NAMES, _walk_up(start, top)):
         within = folder if top == root else top  # without a project, a link leads nowhere
-        if read := _read(folder, within, within, MAX_BYTES, []):
+        if read := _read(folder, within, within, MAX_BYTES, [], (name,)):
             return "\n\n".join(part for part in (read[1], prompt) if part)
     return prompt
 
@@ -107,9 +111,14 @@ def _walk_up(cwd: Path, top: Path) -> Iterator[Path]:
 
 
 def _read(
-    folder: Path, top: Path, workspace: Path, limit: int, notices: list[str]
+    folder: Path,
+    top: Path,
+    workspace: Path,
+    limit: int,
+    notices: list[str],
+    names: Sequence[str] = NAMES,
 ) -> tuple[Path, str] | None:
-    for name in NAMES:
+    for name in names:
         path = folder / name
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
