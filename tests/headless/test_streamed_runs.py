@@ -101,6 +101,22 @@ async def test_a_cancelled_run_has_ended_its_turn_and_its_tools(tmp_path: Path) 
         assert (await session.run("and now")).text == "after"
 
 
+async def test_runs_at_the_same_time_each_have_their_own_result(tmp_path: Path) -> None:
+    async with started(tmp_path, ["one", [("list_dir", {})], "two"]) as session:
+        first, second = await asyncio.gather(session.run("a"), session.run("b"))
+        assert [(result.text, result.steps) for result in (first, second)] == [("one", 1), ("two", 2)]
+
+
+async def test_a_cancelled_run_leaves_one_that_waits_behind_it_alone(tmp_path: Path) -> None:
+    waiting = Waiting()
+    async with started(tmp_path, [[("wait", {})], "after"], tools=[waiting.tool]) as session:
+        first, second = asyncio.ensure_future(session.run("a")), asyncio.ensure_future(session.run("b"))
+        await waiting.began.wait()
+        first.cancel()
+        assert (await second).text == "after"
+        assert first.cancelled()
+
+
 async def test_leaving_a_stream_early_ends_the_turn_and_its_tools(tmp_path: Path) -> None:
     waiting = Waiting()
     async with started(tmp_path, [[("wait", {})], "after"], tools=[waiting.tool]) as session:

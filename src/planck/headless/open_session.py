@@ -110,6 +110,8 @@ class OpenSession:
         self._greeting = ""
         """What the SessionStart hooks said, until a prompt has carried it."""
         self._stopped: TurnStatus | None = None
+        self._runs = asyncio.Lock()
+        """Held by a run: another would count its events too, and cancelling one would end both."""
 
     @property
     def _log(self) -> SessionLog:
@@ -481,7 +483,7 @@ class OpenSession:
     async def run(
         self, prompt: str | UserMessage, *, timeout: float | None = None, origin: Origin = Origin.USER
     ) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more.
+        """Prompt the orchestrator and wait until nothing can wake it any more; runs take turns.
 
         If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
         process has taken the session over, this one is closed and `writer_conflict` raised.
@@ -530,6 +532,12 @@ class OpenSession:
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
         """Without a prompt it waits for what goes on already."""
+        async with self._runs:
+            return await self._run_alone(prompt, timeout, origin)
+
+    async def _run_alone(
+        self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
+    ) -> RunResult:
         began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._team.resume()
