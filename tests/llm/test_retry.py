@@ -102,18 +102,42 @@ def test_after_five_retries_the_last_error_stands() -> None:
     provider = scripted(*[failure(ErrorKind.OVERLOADED)] * 9)
     run = Run(provider)
     assert run.error is not None
-    assert run.error.err == Err(ErrorKind.OVERLOADED, "no", {"attempts": 6})
+    assert run.error.err == Err(ErrorKind.OVERLOADED, "Gave up after 6 attempts. no", {"attempts": 6})
     assert run.states == ["retrying"] * 5
     assert len(provider.asked) == 6
 
 
-def test_waits_double_with_jitter() -> None:
+def test_waits_grow_with_jitter() -> None:
     errors = [failure(ErrorKind.NETWORK)] * 5
-    assert Run(scripted(*errors, "x"), random=lambda: 0.0).seconds == 0.5 + 1 + 2 + 4 + 8
-    assert Run(scripted(*errors, "x"), random=lambda: 1.0).seconds == 1 + 2 + 4 + 8 + 16
+    assert Run(scripted(*errors, "x"), random=lambda: 0.0).seconds == (1 + 3 + 9 + 27) * 0.75 + 60
+    assert Run(scripted(*errors, "x"), random=lambda: 1.0).seconds == 1 + 3 + 9 + 27 + 60
 
 
-@pytest.mark.parametrize(("asked", "waited"), [(7.0, 7.5), (0.0, 0.5), (59.9, 60.0), (1e9, 60.0)])
+class Limited:
+    """Refuses for so many seconds from the first request on, then answers."""
+
+    def __init__(self, seconds: float, retry_after: float | None) -> None:
+        self.seconds = seconds
+        self.retry_after = retry_after
+        self.since: float | None = None
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        now = asyncio.get_running_loop().time()
+        self.since = now if self.since is None else self.since
+        if now - self.since < self.seconds:
+            raise failure(ErrorKind.RATE_LIMITED, self.retry_after, status=429)
+        yield DONE
+
+
+@pytest.mark.parametrize("jitter", [0.0, 1.0])
+@pytest.mark.parametrize("retry_after", [None, 0.0, 1.0, 20.0, 60.0])
+def test_a_rate_limit_of_a_minute_is_survived(retry_after: float | None, jitter: float) -> None:
+    run = Run(Limited(61.0, retry_after), random=lambda: jitter)
+    assert run.error is None
+    assert run.items[-1] is DONE
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(7.0, 7.75), (0.0, 0.75), (59.9, 60.0), (1e9, 60.0)])
 def test_what_the_server_asked_for_is_honoured_up_to_a_minute(asked: float, waited: float) -> None:
     run = Run(scripted(failure(ErrorKind.RATE_LIMITED, asked), "x"), random=lambda: 0.0)
     assert run.seconds == waited

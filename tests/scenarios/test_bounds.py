@@ -176,15 +176,22 @@ async def test_under_a_budget_every_request_says_how_long_its_answer_may_be(tmp_
 
 
 @pytest.mark.parametrize(
-    ("entry", "code"), [({"has_api_key": False}, 0), ({}, 4)], ids=["keyless", "price unknown"]
+    ("entry", "env", "code"),
+    [
+        ({"has_api_key": False}, {}, 0),
+        ({}, {}, 0),
+        ({"identifier": "GATE"}, {"GATE_API_KEY": "k"}, 4),
+        ({"headers": {"Authorization": "Bearer k"}}, {}, 4),
+    ],
+    ids=["keyless", "local without a key", "local with a key", "local with a key in a header"],
 )
-async def test_a_server_without_keys_is_free_and_an_unknown_price_is_refused(
-    tmp_path: Path, entry: dict[str, Any], code: int
+async def test_a_local_server_without_keys_is_free_and_an_unknown_price_is_refused(
+    tmp_path: Path, entry: dict[str, Any], env: dict[str, str], code: int
 ) -> None:
     async with WireServer([chat.text("fine")]) as server:
         providers = {"local": {"type": "openai", "base_url": server.url, **entry}}
         bench = Bench(tmp_path, server.url, providers=providers)
-        done = await bench.run("run", "go", "--max-budget-usd", "0.1", "--output-format", "json")
+        done = await bench.run("run", "go", "--max-budget-usd", "0.1", "--output-format", "json", env=env)
     assert (done.code, len(server.asked), done.result["cost_usd"]) == (code, 1 - code // 4, 0.0)
     if code:
         assert 'Set its `price` in `models` ({"input": USD' in done.result["errors"][-1]["message"]

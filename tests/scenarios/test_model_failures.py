@@ -28,7 +28,7 @@ async def test_a_call_that_broke_off_runs_once_when_it_came_whole(tmp_path: Path
     (why,) = [line["data"]["detail"] for line in done.lines if line["data"].get("state") == "discarded"]
     assert why.startswith("partial answer discarded: 'local': "), "it names the provider"
     (again,) = [line["data"]["detail"] for line in done.lines if line["data"].get("state") == "retrying"]
-    assert re.fullmatch(r"retrying in \d+ s \(2 of 6\)", again), "the reason is told once"
+    assert re.fullmatch(r"retrying in \d+ s \(attempt 2 of 6\)", again), "the reason is told once"
     assert [line["type"] for line in done.lines].count("tool_start") == 1
     assert server.asked[0].body == server.asked[1].body
 

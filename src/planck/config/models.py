@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from planck.config.keys.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
-from planck.http.address import without_userinfo
+from planck.http.address import is_loopback, read_host, without_userinfo
 from planck.http.transport import Transport
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel, Price
@@ -100,10 +100,12 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.", {"hint": hint})
 
 
-def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
+def find_price(config: Config, ring: Keyring, model: ModelSpec) -> CatalogModel | None:
     """The entry that says what a model costs, None where that is not known.
 
-    The user's own word comes first; a server that takes no key is free; then comes the catalog.
+    The user's own word comes first; a server that takes no key is free; then comes the catalog. A model that
+    it does not know is free on a server of this machine that gets no key: a gateway to a vendor has one, or
+    names the vendor's model.
     """
     try:
         entry = provider_entry(config, model.provider)
@@ -116,9 +118,15 @@ def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
         price = Price(0, own.input, own.output, own.cache_read, own.cache_write)
     elif not entry.has_api_key:
         price = Price(0, 0.0, 0.0, 0.0, 0.0)
+    elif known is None and is_loopback(read_host(entry.base_url)) and not _has_secrets(ring, model, entry):
+        price = Price(0, 0.0, 0.0, 0.0, 0.0)
     else:
         return known
     return replace(known or _UNKNOWN, prices=(price,))
+
+
+def _has_secrets(ring: Keyring, model: ModelSpec, entry: ProviderEntry) -> bool:
+    return bool(ring.endpoint(model.provider, entry, entry.base_url)[0].secrets)
 
 
 _UNKNOWN = CatalogModel("", "", 0, 0, images=False, reasoning=False, tools=True, prices=())
@@ -261,7 +269,9 @@ class ModelTest(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
-async def test_model(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> ModelTest:
+async def test_model(
+    model: ModelSpec, provider: Provider, clock: Clock, price: CatalogModel | None
+) -> ModelTest:
     """Sends one small request to the model: whether key, address and name are right."""
     began = clock.monotonic()
     outcome = await _ask(provider)
@@ -269,7 +279,6 @@ async def test_model(config: Config, model: ModelSpec, provider: Provider, clock
     if isinstance(outcome, Err):
         error = outcome.envelope()["error"]
         return ModelTest(model.label, False, "", took, Usage(), None, error)
-    price = find_price(config, model)
     cost = price.cost_usd(outcome.usage) if price else None
     return ModelTest(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
 
@@ -334,7 +343,7 @@ def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogM
 
 def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> ModelRow:
     entry = provider_entry(config, model.provider)
-    known = find_price(config, model)
+    known = find_price(config, ring, model)
     price = known.prices[0] if known and known.prices else None
     return ModelRow(
         provider=model.provider,

@@ -448,7 +448,8 @@ class Planck:
     async def try_model(self, name: str = "") -> models.ModelTest:
         """Sends one small request: are key, address and name right? An error is in the result."""
         model = await self.model(name)
-        return await models.test_model(self.config, model, self._providers.open(model), self._clock)
+        provider, price = self._providers.open(model), self._providers.price(model)
+        return await models.test_model(model, provider, self._clock, price)
 
     @property
     def auth(self) -> "Auth":

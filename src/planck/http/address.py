@@ -108,6 +108,11 @@ def read_host(url: str) -> str:
         return ""
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by its name or its number alone."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def without_userinfo(url: str) -> str:
     """The address as it may be shown: no name and no password in it."""
     scheme, separator, rest = url.partition("://")

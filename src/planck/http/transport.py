@@ -8,7 +8,7 @@ import errno
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from planck.http.address import Network, Origin, locate
+from planck.http.address import Network, Origin, is_loopback, locate
 from planck.http.connection import (
     Connection,
     HttpResponse,
@@ -180,7 +180,7 @@ class HttpTransport:
                 known = (origin.host, origin.port) in self._reached
                 raise _refused(origin, known=known) from None
             raise _unreachable(origin, error) from None
-        if origin.proxy is None and _is_loopback(origin.host):
+        if origin.proxy is None and is_loopback(origin.host):
             self._reached.add((origin.host, origin.port))
         if self._closed:
             connection.abort()
@@ -279,14 +279,10 @@ def _unanswered(origin: Origin) -> ProviderError:
     return network_error(f"{origin} closed the connection without a response. Try again.")
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _is_refused_here(host: str, error: OSError) -> bool:
     """Whether this machine says that nobody listens; of several addresses asyncio joins the errors' texts."""
     refused = isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error)
-    return refused and _is_loopback(host)
+    return refused and is_loopback(host)
 
 
 def _refused(origin: Origin, *, known: bool) -> ProviderError:

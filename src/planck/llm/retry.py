@@ -27,6 +27,8 @@ from planck.records.outcome import ErrorKind
 RETRIES = 5
 LONGEST_WAIT = 60.0
 _FIRST_WAIT = 1.0
+_GROWTH = 3
+"""Times the wait before: five waits have to last longer than the minute by which vendors count requests."""
 IDLE_TIMEOUT = 120.0
 """Seconds without a word inside an answer; `exchange` gives a sign for what is said and can't be shown."""
 FIRST_TIMEOUT = 600.0
@@ -106,6 +108,8 @@ class Retrying:
                 pause = self._find_pause(error, waited)
                 if pause is None and (attempt > self._retries or not is_passing(error)):
                     error.err.details.setdefault("attempts", attempt)
+                    if attempt > 1:
+                        error = _say_attempts(error, attempt)
                     raise error from raised.__cause__
                 failure = error
             finally:
@@ -116,7 +120,7 @@ class Retrying:
                     end_attempt(request, watchdog.heard, charged=charged)
                 if ticket:
                     ticket.finish()
-            why = failure.err.full_message
+            why = failure.why
             if shown:
                 yield _status("discarded", f"partial answer discarded: {why}")
             if UNREAD_CALL in failure.err.details and request.tools:
@@ -133,7 +137,7 @@ class Retrying:
                 await asyncio.sleep(pause)
                 continue
             seconds, most = self._wait(attempt, failure), self._retries + 1
-            which = f"retrying in {ceil(seconds)} s ({attempt + 1} of {most})"
+            which = f"retrying in {ceil(seconds)} s (attempt {attempt + 1} of {most})"
             again = _status(RETRYING, which if shown else f"{which}: {why}")
             yield replace(again, wait_s=seconds, attempt=attempt + 1, attempts=most)
             await asyncio.sleep(seconds)
@@ -144,7 +148,10 @@ class Retrying:
         if not self._name or kind is not ErrorKind.STREAM_CUT or "provider" in details:
             return error
         named = {**details, "provider": self._name}
-        return ProviderError(kind, f"{self._name!r}: {message}", named, retry_after=error.retry_after)
+        why = f"{self._name!r}: {error.why}"
+        return ProviderError(
+            kind, f"{self._name!r}: {message}", named, retry_after=error.retry_after, why=why
+        )
 
     def _find_pause(self, failure: ProviderError, waited: float) -> float | None:
         """Seconds until the time that the server named, if the user lets us wait for it; no retry of ours."""
@@ -154,11 +161,20 @@ class Retrying:
         return pause if waited + pause <= self._wait_s else None
 
     def _wait(self, attempt: int, failure: ProviderError) -> float:
-        """Doubling, with jitter so that a team does not come back all at once; not before the server said."""
-        usual = _FIRST_WAIT * float(2 ** (attempt - 1)) * (0.5 + self._random() / 2)
+        """Growing, with jitter so that a team does not come back all at once; not before the server said.
+
+        A server that says "in a second" each time may be limited for a minute, too.
+        """
+        usual = _FIRST_WAIT * float(_GROWTH ** (attempt - 1)) * (0.75 + self._random() / 4)
         if failure.retry_after is not None:
-            usual = failure.retry_after + min(usual, _FIRST_WAIT)
+            usual = max(usual, failure.retry_after + min(usual, _FIRST_WAIT))
         return min(usual, LONGEST_WAIT)
+
+
+def _say_attempts(error: ProviderError, attempts: int) -> ProviderError:
+    kind, details = error.err.kind, error.err.details
+    text = f"Gave up after {attempts} attempts. {error.err.message}"
+    return ProviderError(kind, text, details, retry_after=error.retry_after)
 
 
 def is_passing(error: ProviderError) -> bool:

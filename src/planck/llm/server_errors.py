@@ -39,25 +39,26 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     if _matches(_UNREAD_CALL, f"{code} {said}"):
         details[UNREAD_CALL] = True
     hint = _HINTS.get(kind, "").format(provider=endpoint.name) or _hint(status)
-    message = f"{where}: {said}. {hint}"
+    why = f"{where}: {said}."
     asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
-    return ProviderError(kind, message, details, retry_after=retry_after(asked))
+    return ProviderError(kind, f"{why} {hint}", details, retry_after=retry_after(asked), why=why)
 
 
+_LATER = "Try again later, or choose another model."
 _HINTS = {
     ErrorKind.NOT_AUTHENTICATED: 'Set its API key, or run "planck auth login {provider}".',
     ErrorKind.USAGE_LIMIT_REACHED: "Check your account's plan and credit.",
     ErrorKind.MODEL_NOT_SUPPORTED: 'Run "planck models list".',
     ErrorKind.CONTEXT_OVERFLOW: "Compact the conversation.",
-    ErrorKind.RATE_LIMITED: "Try again later.",
-    ErrorKind.OVERLOADED: "Try again later.",
+    ErrorKind.RATE_LIMITED: _LATER,
+    ErrorKind.OVERLOADED: _LATER,
 }
 _MAX_MESSAGE = 600
 
 
 def _hint(status: int) -> str:
     later = status == 0 or status >= 500
-    return "Try again later." if later else 'Check the model\'s settings with "planck models test".'
+    return _LATER if later else 'Check the model\'s settings with "planck models test".'
 
 
 # Compiled when something fails: compiling all of them would be the most of this import.

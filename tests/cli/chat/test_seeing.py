@@ -152,9 +152,11 @@ async def test_code_is_shown_line_by_line_while_it_is_written(
 async def test_a_retry_counts_down_and_says_which_it_is(tmp_path: Path) -> None:
     async with WireServer([chat.error(429, "slow down", headers={"retry-after": "600"})]) as server:
         run = await talk(Bench(tmp_path, server.url), "go", *FULL)
-        at = await run.until("model: retrying in 60 s (2 of 6): 'local' returned HTTP 429: slow down")
-        await run.until("● \x1b[0mretrying in 60 s (2 of 6)", 0)
-        await run.until_seen(lambda rows: any(row.startswith("● retrying in 59 s (2 of 6)") for row in rows))
+        at = await run.until("model: retrying in 60 s (attempt 2 of 6): 'local' returned HTTP 429: slow down")
+        await run.until("● \x1b[0mretrying in 60 s (attempt 2 of 6)", 0)
+        await run.until_seen(
+            lambda rows: any(row.startswith("● retrying in 59 s (attempt 2 of 6)") for row in rows)
+        )
         run.type("\x1b")
         at = await run.until("Interrupted", at)
         await leave(run, at)

@@ -96,7 +96,7 @@ async def test_what_was_denied_and_tried_again_is_said_on_stderr_of_a_pipe(tmp_p
     assert (done.code, done.out) == (0, "done\n")
     retried, denied, session = done.err.splitlines()
     assert re.match(
-        r"planck: model: retrying in \d+ s \(2 of 6\): '.*' returned HTTP 429: .*slow down",
+        r"planck: model: retrying in \d+ s \(attempt 2 of 6\): '.*' returned HTTP 429: .*slow down",
         retried,
     )
     assert denied == (

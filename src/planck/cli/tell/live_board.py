@@ -84,7 +84,7 @@ class LiveBoard:
         doing = self._passing.get(id, "thinking")
         if doing == _STATES["retrying"] and (retry := self._retries.get(id)):
             left = max(0, ceil(retry.due - asyncio.get_running_loop().time()))
-            return f"retrying in {left} s ({retry.attempt} of {retry.attempts})"
+            return f"retrying in {left} s (attempt {retry.attempt} of {retry.attempts})"
         return doing
 
     def find_name(self, id: str) -> str:
