@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import re
+import shlex
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -385,3 +387,23 @@ async def test_a_run_ends_by_its_budget_where_the_server_leaves_the_usage_out(tm
     assert done.code == 4
     assert len(server.asked) < 60
     assert 0.02 < done.result["cost_usd"] < 0.03
+
+
+@pytest.mark.parametrize(
+    ("flag", "amount"), [("--max-budget-usd", "0.01"), ("--max-tokens", "10")], ids=["usd", "tokens"]
+)
+async def test_what_a_budget_error_says_to_do_next_works_as_it_is_printed(
+    tmp_path: Path, flag: str, amount: str
+) -> None:
+    async with WireServer([chat.text("fine")]) as server:
+        dear = {"id": "dear", "model": "m", "provider": "local", "max_output": 100}
+        models = [{**dear, "price": {"input": 1, "output": 1000}}]
+        bench = Bench(tmp_path, server.url, models=models, default_model="dear")
+        refused = await bench.run("run", "go", flag, amount)
+        again = await bench.run("run", "-c", "go on", flag, amount)
+        found = re.search(r"Resume with: planck (run .*)", refused.err)
+        assert found is not None
+        (said,) = re.findall(rf"such as ({flag} [\d.]+),", refused.err)
+        resumed = await bench.run(*shlex.split(found[1]))
+    assert (refused.code, again.code, said in found[1]) == (4, 4, True)
+    assert (resumed.code, resumed.out) == (0, "fine\n"), resumed.err

@@ -151,3 +151,54 @@ async def test_a_yes_gives_the_rights_that_the_question_names(
     }
     expected = ["network", "outside"] if "outside" in named else list(named)
     assert [right for right, text in words.items() if text in question.adds] == expected, question.adds
+
+
+PROBE = """
+import os, socket, sys
+need, port, outside = sys.argv[1:]
+def write(): open("did-write", "w").close()
+def network(): socket.create_connection(("127.0.0.1", int(port))).close(); print("did-network")
+def leave(): open(outside + "/did-outside", "w").close()
+steps = {"write": write, "network": network, "outside": leave}
+wanted = ("write", "network") if need == "both" else (need,)
+failed = []
+for name in wanted:
+    try:
+        steps[name]()
+    except OSError as problem:
+        failed.append(f"probe.py: {problem}")
+if failed: sys.exit("\\n".join(failed))
+for name in steps:
+    try:
+        steps[name]()
+    except OSError: pass
+"""
+
+
+@pytest.mark.parametrize("scope", [Scope.SESSION, Scope.RULE])
+@pytest.mark.parametrize(("need", "named"), [("write", WRITE), ("network", NETWORK), ("both", BOTH)])
+async def test_a_saved_rule_gives_the_rights_that_its_question_named(
+    place: Place, scope: Scope, need: str, named: tuple[str, ...]
+) -> None:
+    (place.work / "probe.py").write_text(PROBE)
+    port = place.needs["network"].rpartition("/")[2].rstrip(")").partition(")")[0]
+    call = {"command": f"python3 probe.py {need} {port} {place.outside}"}
+    person = Person(scope)
+    log = await place.run(person, "ask", call, call)
+    _, again = [data for type, data in log if type == "tool_end"]
+    assert len(person.asked) == 1, again["output"]
+    assert tuple(person.asked[0].rights) == named
+    assert place.find_applied(again["output"]) == named, again["output"]
+
+
+async def test_an_approval_for_the_network_and_one_for_writing_add_up(place: Place) -> None:
+    """The rules of one command that were saved one after the other give what both of them name."""
+    (place.work / "probe.py").write_text(PROBE)
+    port = place.needs["network"].rpartition("/")[2].partition(")")[0]
+    command = f"python3 probe.py both {port} {place.outside}"
+    rule = {"tool": "bash", "command": command, "exact": True, "decision": "allow"}
+    rules = [{**rule, "network": True, "write": False}, {**rule, "network": True}]
+    person = Person()
+    log = await place.run(person, "ask", {"command": command}, permissions={"rules": rules})
+    (end,) = [data for type, data in log if type == "tool_end"]
+    assert (person.asked, place.find_applied(end["output"])) == ([], BOTH), end["output"]

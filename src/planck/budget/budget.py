@@ -6,9 +6,11 @@ beyond the worst case that was held. `spent` is of the account and all below it,
 their way that draw on its own limit, `lent` what those below it have of limits of their own, not spent yet.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor, log10
+from typing import Any
 
-from planck.records.amounts import MICRO, UNITS, Amount, say
+from planck.records.amounts import MICRO, UNITS, Amount, say, write_flag
 from planck.records.outcome import Err, ErrorKind
 
 UNLIMITED = Amount()
@@ -115,6 +117,11 @@ class Account:
         return bool(self._bounded)
 
     @property
+    def is_run(self) -> bool:
+        """Whether a run has it: the next run gets another one."""
+        return self.parent is not None and self.parent.parent is None
+
+    @property
     def priced(self) -> bool:
         """Whether money does: then the price of what is bought must be known."""
         return any(unit == 0 for unit, _ in self._bounded)
@@ -203,18 +210,22 @@ class Account:
             f", {say(name, lent)} set aside for workers and tasks" if lent else ""
         )
         asked = _show(unit, worst[unit])
+        details = {
+            "asked": asked,
+            "left": left,
+            "unit": name,
+            "account": owner.id,
+            "limit": limit,
+            "spent": spent,
+        }
+        if owner.is_run and unit in _BY_FLAG:
+            details["enough"] = _round_up(max(2 * limit, _ENOUGH * (asked + _show(unit, report[unit]))))
         return Err(
             ErrorKind.BUDGET_EXCEEDED,
             f"The request was not sent: it may take {say(name, asked)}{after}, with only {say(name, left)} "
-            f"of {say(name, limit)} left ({say(name, spent)} spent{others}). {_find_way_out(owner, unit)}",
-            {
-                "asked": asked,
-                "left": left,
-                "unit": name,
-                "account": owner.id,
-                "limit": limit,
-                "spent": spent,
-            },
+            f"of {say(name, limit)} left ({say(name, spent)} spent{others}). "
+            f"{_find_way_out(owner, unit, details)}",
+            details,
         )
 
     def _refuse_loan(self, unit: int, owner: "Account", wanted: int) -> Err:
@@ -288,13 +299,27 @@ class Account:
         return self._lent[unit] if limit is None else max(0, limit - self._spent[unit])
 
 
-def _find_way_out(owner: Account, unit: int) -> str:
+_BY_FLAG = (0, 1)
+"""The units that an option of a run limits."""
+_ENOUGH = 3
+"""Times what did not fit: each answer makes the next request larger, and a report needs room, too."""
+
+
+def _round_up(amount: float) -> float:
+    """To two digits, as a person types it."""
+    if amount <= 0:
+        return amount
+    digits = 1 - floor(log10(amount))
+    return round(ceil(amount * 10.0**digits) / 10.0**digits, max(digits, 0))
+
+
+def _find_way_out(owner: Account, unit: int, details: Mapping[str, Any]) -> str:
     lower = ", or lower the model's max_output" if unit < 2 else ""
     if owner.parent is None:
         return f"Raise `budget.{UNITS[unit]}` in your config.json{lower}."
-    if owner.parent.parent is None and unit < 2:
-        flag = ("--max-budget-usd", "--max-tokens")[unit]
-        return f"Raise {flag}, lower the model's max_output, or resume: each run has its own budget."
+    if "enough" in details:
+        flag = write_flag(UNITS[unit], details["enough"])
+        return f"Resume the session with a larger budget for the next run, such as {flag}{lower}."
     return f"Raise the budget that this agent or task was given{lower}."
 
 

@@ -19,6 +19,7 @@ from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, make_inpu
 from planck.cli.streams import complain, decode_input, format_sentence, report_error
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
+from planck.records.amounts import write_flag
 from planck.records.events import TurnStatus
 from planck.records.messages import UserMessage
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -382,9 +383,15 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     if result.session_name and options.output_format == "text" and not options.no_session:
         cut_off = result.status in (TurnStatus.INTERRUPTED, TurnStatus.TIMED_OUT)
         more = "" if cut_off else ' "..."'  # nothing was interrupted: resuming takes a prompt
-        name = result.session_name
-        complain(f"Session {name} saved. Resume with: planck run -r {name}{more}")
+        name = f"{result.session_name}{_write_budget(result)}"
+        complain(f"Session {result.session_name} saved. Resume with: planck run -r {name}{more}")
     return result.exit_code
+
+
+def _write_budget(result: RunResult) -> str:
+    """Returns the option without which the next run would stop as this one did; empty: it needs none."""
+    details = result.errors[-1]["details"] if result.errors else {}
+    return f" {write_flag(details['unit'], details['enough'])}" if "enough" in details else ""
 
 
 def _tell_problems(result: RunResult, *, told: bool, saved: bool) -> None:

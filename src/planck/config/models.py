@@ -116,9 +116,7 @@ def find_price(config: Config, ring: Keyring, model: ModelSpec) -> CatalogModel 
     own = next((own.price for own in said if own.id == model.id or not model.id), None)
     if own is not None:
         price = Price(0, own.input, own.output, own.cache_read, own.cache_write)
-    elif not entry.has_api_key:
-        price = Price(0, 0.0, 0.0, 0.0, 0.0)
-    elif known is None and is_loopback(read_host(entry.base_url)) and not _has_secrets(ring, model, entry):
+    elif not entry.has_api_key or (known is None and is_loopback(read_host(entry.base_url)) and not _has_secrets(ring, model, entry)):
         price = Price(0, 0.0, 0.0, 0.0, 0.0)
     else:
         return known

@@ -16,7 +16,6 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome, ToolContext
 
-_START_TIMEOUT = 30.0
 EXECUTOR_GRACE = 10.0
 """Seconds: the executor's clock stands behind ours, which knows the partial output and stops the peer."""
 
@@ -43,6 +42,8 @@ class Instances:
     ) -> Outcome:
         """Calls a tool in the instance for the rights of the call; a peer that still starts is waited for."""
         begun = asyncio.get_running_loop().time()
+        # Both start at once: a server that takes long to start would otherwise be waited for twice.
+        self._begin(ctx.confinement)
         try:
             async with asyncio.timeout(timeout):
                 await self.own.settle()
@@ -73,11 +74,16 @@ class Instances:
 
     async def find(self, confinement: Confinement | None) -> Peer | Err:
         """Returns the instance for a call with these rights; waits for the start of one in the sandbox."""
+        confined = self._begin(confinement)
+        return await asyncio.shield(confined) if confined else self.own
+
+    def _begin(self, confinement: Confinement | None) -> "asyncio.Task[Peer | Err] | None":
+        """Returns the start of the instance in the sandbox; None: the call has the user's own rights."""
         if confinement is None or confinement.mode is Mode.FULL:
-            return self.own
+            return None
         if confinement not in self._confined:
             self._confined[confinement] = asyncio.get_running_loop().create_task(self._start(confinement))
-        return await asyncio.shield(self._confined[confinement])
+        return self._confined[confinement]
 
     async def aclose(self) -> None:
         await close_together(self.own.aclose, self._close_confined)
@@ -94,10 +100,10 @@ class Instances:
         peer = Peer(self.launch.confine(confinement), self._clock)
         peer.start()
         try:
-            async with asyncio.timeout(_START_TIMEOUT):
+            async with asyncio.timeout(self.launch.start_timeout):
                 await peer.settle()
         except TimeoutError:
-            why = f"{self.launch.label} did not start within {_START_TIMEOUT:g} s"
+            why = f"{self.launch.label} did not start within {self.launch.start_timeout:g} s"
         except asyncio.CancelledError:
             await peer.aclose()
             raise

@@ -23,7 +23,9 @@ ANY = "*"
 OUTSIDE = " (outside the sandbox)"
 """At the end of a rule's text where it lets a call out of the sandbox; no plain command ends so."""
 NETWORK = " (may write in the workspace and use the network)"
-"""The same where it stays in the sandbox and has the network: all that a rule allows may write there."""
+"""The same where it stays in the sandbox, and has both of its rights."""
+NETWORK_ONLY = " (may use the network)"
+"""The same where it has the network alone."""
 
 
 def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
@@ -40,8 +42,11 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
     rights = verdict.confinement.rights
     unconfined = Right.OUTSIDE in rights
     network = Right.NETWORK in rights and not unconfined
+    write = Right.WRITE in rights or not network
     if tool.name not in COMMAND_TOOLS:
-        return Rule(tool=tool.name, decision=Decision.ALLOW, network=network, unconfined=unconfined)
+        return Rule(
+            tool=tool.name, decision=Decision.ALLOW, network=network, write=write, unconfined=unconfined
+        )
     words = _read_words(str(args.get("command", "")))
     if not words:
         return None
@@ -54,14 +59,22 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
         command=command,
         exact=True,
         network=network,
+        write=write,
         unconfined=unconfined,
     )
 
 
 def spell_rule(rule: Rule) -> str:
     """`bash git commit *`, `bash rm one` (exactly that), or a tool's name, which means every call of it."""
-    right = OUTSIDE if rule.unconfined else NETWORK if rule.network else ""
-    return f"{rule.tool} {rule.command or rule.host}".strip() + right
+    return f"{rule.tool} {rule.command or rule.host}".strip() + (
+        OUTSIDE if rule.unconfined else _spell_network(rule)
+    )
+
+
+def _spell_network(rule: Rule) -> str:
+    if not rule.network:
+        return ""
+    return NETWORK if rule.write else NETWORK_ONLY
 
 
 def suggest_wider(rule: Rule, *, held: bool) -> str:
@@ -79,7 +92,7 @@ def suggest_wider(rule: Rule, *, held: bool) -> str:
     wider = f"{rule.tool} {shlex.join(kept)} {ANY}"
     if rule.unconfined and shlex.join(kept) in _ONLY_THE_REPOSITORY:
         return wider + OUTSIDE
-    return wider + (NETWORK if rule.network else "") if held else ""
+    return wider + _spell_network(rule) if held else ""
 
 
 def revise_rule(question: Question, text: str) -> Question | Err:
@@ -89,9 +102,10 @@ def revise_rule(question: Question, text: str) -> Question | Err:
         return question
     command = text.removeprefix(f"{offered.tool} ").strip()
     outside = offered.unconfined and command.endswith(OUTSIDE)
-    network = offered.network and command.endswith(NETWORK)
+    right = OUTSIDE if outside else _spell_network(offered)
+    network = bool(right) and not outside and command.endswith(right)
     if outside or network:
-        command = command.removesuffix(OUTSIDE if outside else NETWORK).strip()
+        command = command.removesuffix(right).strip()
     if not offered.command:
         return _refuse(
             f"only {question.rule!r} can be remembered for this call; use that rule, or allow the call once"

@@ -291,7 +291,10 @@ def _confinement(
     free = not around.sandbox or (not held if decision is _ASK else ruling.unconfined)
     if free and decision is not _DENY:
         return _rights(authority, around, mode=_FULL)
-    return _rights(authority, around, network=ruling.network and authority.network)
+    rights = _rights(authority, around, network=ruling.network and authority.network)
+    if decision is _ALLOW and not ruling.write and authority.mode is Mode.ASK:
+        return msgspec.structs.replace(rights, writable=())
+    return rights
 
 
 def _rights(

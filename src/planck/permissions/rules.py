@@ -40,6 +40,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Of a tool that fetches: a host, or `*.example.org` for all below one."""
     network: bool = False
     """An allowed command may use the network, inside the sandbox."""
+    write: bool = True
+    """An allowed command may write in the workspace, in mode `ask`, which gives that to no other."""
     unconfined: bool = False
     """An allowed command runs outside the sandbox."""
     project: str = ""
@@ -108,6 +110,7 @@ class Ruling(msgspec.Struct, frozen=True, gc=False):
     decision: Decision | None
     by: SourcedRule | None = None
     network: bool = False
+    write: bool = True
     unconfined: bool = False
     unreadable: bool = False
     """The command is more than plain words, so no rule that allows could vouch for it."""
@@ -197,9 +200,10 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
         raise RuleError(f"{source}: {rule.host!r} is not a host. Write example.org or *.example.org.")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
         raise RuleError(f"{source}: `exact` is valid only in a rule that allows a `command`. Remove `exact`.")
-    if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
+    if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined or not rule.write):
         raise RuleError(
-            f"{source}: `network` and `unconfined` are valid only with the decision `allow`. Remove them."
+            f"{source}: `network`, `write` and `unconfined` are valid only with the decision `allow`. "
+            "Remove them."
         )
     if rule.project and not rule.project.startswith(("/", "~/")):
         raise RuleError(f"{source}: `project` {rule.project!r} is not an absolute path. Write all of it.")

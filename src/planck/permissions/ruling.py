@@ -320,13 +320,34 @@ def _allow(rules: Sequence[SourcedRule], parts: Sequence[tuple[Segment, bool]]) 
         mine = _Allowing(rules, moved).find(segment)
         if not mine:
             return Ruling(None)
-        used += mine
+        used += _drop_lesser(mine)
     return Ruling(
         _ALLOW,
         used[0],
         network=all(one.rule.network for one in used),
+        write=all(one.rule.write for one in used),
         unconfined=all(one.rule.unconfined for one in used),
     )
+
+
+def _drop_lesser(rules: list[SourcedRule]) -> list[SourcedRule]:
+    """Leaves out rules of the same words as another that gives more: the user approved both."""
+    return [
+        one
+        for one in rules
+        if not any(
+            (other.words, other.rule.exact) == (one.words, one.rule.exact)
+            and _list_rights(other) > _list_rights(one)
+            for other in rules
+        )
+    ]
+
+
+def _list_rights(one: SourcedRule) -> frozenset[str]:
+    rule = one.rule
+    if rule.unconfined:
+        return frozenset({"write", "network", "outside"})
+    return frozenset({name for name in ("write", "network") if getattr(rule, name)})
 
 
 class _Allowing(msgspec.Struct, frozen=True):

@@ -74,6 +74,13 @@ def say(unit: str, value: float) -> str:
     return f"{value:,.0f} {unit if value != 1 else unit[:-1]}"
 
 
+def write_flag(unit: str, value: float) -> str:
+    """Returns the option that limits a run, as a person types it: `--max-budget-usd 0.4`."""
+    flag = {"usd": "--max-budget-usd", "tokens": "--max-tokens"}[unit]
+    number = f"{value:.10f}".rstrip("0").rstrip(".") if unit == "usd" else f"{value:.0f}"
+    return f"{flag} {number}"
+
+
 def say_when(seconds: float) -> str:
     if seconds < 90:
         return f"in about {max(seconds, 1):.0f} s"
