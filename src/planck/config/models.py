@@ -116,15 +116,18 @@ def find_price(config: Config, ring: Keyring, model: ModelSpec) -> CatalogModel 
     own = next((own.price for own in said if own.id == model.id or not model.id), None)
     if own is not None:
         price = Price(0, own.input, own.output, own.cache_read, own.cache_write)
-    elif not entry.has_api_key or (known is None and is_loopback(read_host(entry.base_url)) and not _has_secrets(ring, model, entry)):
+    elif not entry.has_api_key or (known is None and _is_free(ring, model, entry)):
         price = Price(0, 0.0, 0.0, 0.0, 0.0)
     else:
         return known
     return replace(known or _UNKNOWN, prices=(price,))
 
 
-def _has_secrets(ring: Keyring, model: ModelSpec, entry: ProviderEntry) -> bool:
-    return bool(ring.endpoint(model.provider, entry, entry.base_url)[0].secrets)
+def _is_free(ring: Keyring, model: ModelSpec, entry: ProviderEntry) -> bool:
+    """Whether it is on this machine, and gets no key of any kind."""
+    if not is_loopback(read_host(entry.base_url)):
+        return False
+    return not ring.endpoint(model.provider, entry, entry.base_url)[0].secrets
 
 
 _UNKNOWN = CatalogModel("", "", 0, 0, images=False, reasoning=False, tools=True, prices=())
