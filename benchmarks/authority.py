@@ -13,7 +13,8 @@ from planck.permissions.policy import PolicyContext, judge
 from planck.permissions.rules import load
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
-from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, run, shell
 from planck.workspace.sandbox.sandbox import find
 
 ROUNDS = 60

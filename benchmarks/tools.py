@@ -23,7 +23,8 @@ from planck.tools.builtin.search import Engine
 from planck.tools.executor import Executor, Site, read_calls
 from planck.workspace.paths.paths import Root
 from planck.workspace.process.containment import Containment, containment
-from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, run, shell
 
 Work = Callable[[], Awaitable[None]]
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from planck.mcp.listing import Listing, ListedTool
+from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import FinalError, Launch, Link
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind

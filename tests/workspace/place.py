@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process.process import Command, Completed, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, Completed, run, shell
 
 NOBODY = 65534
 

@@ -15,7 +15,8 @@ import pytest
 
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.workspace.process.containment import sandbox_program, try_script
-from planck.workspace.process.process import Command, ProcessError, allowed, run, shell, start
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, ProcessError, run, shell, start
 from planck.workspace.sandbox.bubblewrap import Bubblewrap
 from planck.workspace.sandbox.nested import Nested
 from planck.workspace.sandbox.sandbox import SandboxError

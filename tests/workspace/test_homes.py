@@ -13,7 +13,8 @@ import pytest
 from planck.config.private import private_places
 from planck.records.authority import Confinement, Mode
 from planck.workspace.process.containment import sandbox_program
-from planck.workspace.process.process import Command, Completed, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, Completed, run, shell
 from planck.workspace.sandbox.landlock import Landlock
 from planck.workspace.sandbox.refusal import explain_refusal
 from planck.workspace.sandbox.root_only import list_root_only

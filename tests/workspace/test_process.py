@@ -13,8 +13,9 @@ import pytest
 
 from planck.records.outcome import ErrorKind
 from planck.workspace.process.containment import Containment, containment, sandbox_program
+from planck.workspace.process.environment import allowed
 from planck.workspace.process.jobs import Jobs
-from planck.workspace.process.process import Command, Completed, ProcessError, allowed, run, shell, start
+from planck.workspace.process.process import Command, Completed, ProcessError, run, shell, start
 from tests.memory import growth
 from tests.tools.room import open_folder, processes, until
 
@@ -159,7 +160,8 @@ async def test_the_children_die_when_the_runtime_is_killed(tmp_path: Path) -> No
         """
         import asyncio, sys
         from pathlib import Path
-        from planck.workspace.process.process import Command, allowed, run, shell
+        from planck.workspace.process.environment import allowed
+        from planck.workspace.process.process import Command, run, shell
         script = f"setsid sleep {sys.argv[1]} & nohup sleep {sys.argv[1]} & sleep {sys.argv[1]}"
         asyncio.run(run(Command(shell(script), Path("."), allowed({})), timeout=600))
         """
@@ -177,7 +179,8 @@ STORM = """
 import asyncio, os, sys
 from pathlib import Path
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, run, shell
 here = os.path.realpath(".")
 rights = Confinement(Mode.WORKSPACE, (here,), (here,)) if sys.argv[2] == "sandbox" else None
 async def command(timeout):
@@ -532,7 +535,8 @@ async def test_an_ordinary_user_gets_the_same_containment() -> None:
         import asyncio, os, shutil, sys  # what is loaded later may lie where nobody can read
         from pathlib import Path
         from planck.workspace.process.containment import containment
-        from planck.workspace.process.process import Command, allowed, run, shell
+        from planck.workspace.process.environment import allowed
+        from planck.workspace.process.process import Command, run, shell
         os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
         script = f"id -u; setsid sleep {sys.argv[1]} & sleep {sys.argv[1]}"
         def command(timeout):

@@ -15,7 +15,8 @@ import pytest
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, run, shell
 from planck.workspace.sandbox.sandbox import SandboxError
 from tests.command import PLAIN, Bench, Done, finish
 from tests.wire import chat

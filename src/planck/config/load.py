@@ -189,8 +189,9 @@ def load(
     variables = _read_variables(environ, notices)
     for place, values in ((project_file, project.values), ("PLANCK_PERMISSIONS", variables)):
         permissions = values.get("permissions")
-        if isinstance(permissions, dict) and permissions.pop("readable", None) is not None:
-            notices.append(f"{place}: 'permissions.readable' is ignored. It can only be set in {user_file}.")
+        for key in ("readable", "environment"):
+            if isinstance(permissions, dict) and permissions.pop(key, None) is not None:
+                notices.append(f"{place}: 'permissions.{key}' is ignored. It can only be set in {user_file}.")
     for key in SPENDING:
         if variables.pop(key, None) is not None:
             notices.append(f"PLANCK_{key.upper()} is ignored. {key!r} can only be set in {user_file}.")

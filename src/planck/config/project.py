@@ -18,6 +18,7 @@ from planck.own_code import keep_out, list_own
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths.paths import Root, WorkspaceError, is_inside
+from planck.workspace.process.environment import UserEnvironment
 
 _KERNEL = ("/proc", "/sys", "/dev", "/run")
 _OF_THE_SYSTEM = (*_KERNEL, "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot")
@@ -148,6 +149,11 @@ class Project:
             Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown, hidden=private.hidden
         )
         return self.root.under(rights)
+
+    @property
+    def command_environ(self) -> UserEnvironment:
+        """The user's environment, of which commands get the usual part and what the configuration names."""
+        return UserEnvironment(self.environ, self.config.permissions.environment)
 
     def find_private_places(self, *, programs: bool = True) -> Private:
         """Returns what agents may not see, as it is now; what the user's own files name is readable."""

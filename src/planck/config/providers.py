@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from planck.config.keys.credentials import CredentialFile, KeyAccess, Keyring, find_secrets
+from planck.config.keys.credentials import SECRETIVE, CredentialFile, KeyAccess, Keyring, find_secrets
 from planck.config.models import (
     DefaultModel,
     choose_default,
@@ -44,6 +44,10 @@ class Providers:
         self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
         self._resources = project.resources
         self.keyring.learn(*find_secrets(self._resources.config))
+        # A key that the user passes to commands is not stored with their output either.
+        passed = self._resources.config.permissions.environment
+        named = (name for name in passed if any(word in name.lower() for word in SECRETIVE))
+        self.keyring.learn(*filter(None, map(project.environ.get, named)))
         self._environ = project.environ
         self._doubles = doubles
         self._transport: HttpTransport | None = None

@@ -153,6 +153,13 @@ class Permissions(msgspec.Struct, frozen=True):
             "user configuration only"
         ),
     ] = []
+    environment: Annotated[
+        list[str],
+        Meta(
+            description="Names of your environment variables that commands get, besides the usual ones; "
+            "user configuration only"
+        ),
+    ] = []
 
 
 class Config(msgspec.Struct, frozen=True):

@@ -69,7 +69,7 @@ class ToolFiles:
 
     def __init__(self, project: Project, spill: Path, built_in: Collection[str]) -> None:
         self.resources = project.resources
-        self._environ = project.environ
+        self._environ = project.command_environ
         self._root = project.root
         self._spill = spill
         self._built_in = built_in

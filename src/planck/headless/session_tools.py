@@ -28,7 +28,7 @@ def make_built_in_tools(
     coding = builtin_tools(
         project.workspace,
         spill=spill,
-        environment=project.environ,
+        environment=project.command_environ,
         jobs=jobs,
         views=views or Views(project.open_root()),
     )

@@ -21,7 +21,7 @@ from planck.records.authority import Confinement
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.process.process import allowed
+from planck.workspace.process.environment import allowed
 from planck.workspace.sandbox.programs import list_parts
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
 from planck.sidecar.project import SidecarProject
-from planck.workspace.process.process import Command, allowed, run
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, run
 
 _TIMEOUT = 600.0
 _READY = "ready"

@@ -20,7 +20,7 @@ from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
 from planck.sidecar.project import digest_files, fingerprint, read_project
 from planck.toolkit.schema import integer
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.process.process import allowed
+from planck.workspace.process.environment import allowed
 
 TIMEOUT_MS = 300_000
 

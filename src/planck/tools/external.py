@@ -25,7 +25,8 @@ from planck.tools.results import Ran, command_outcome
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
 from planck.workspace.paths.regular import read_regular
-from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.process.environment import allowed, find_withheld
+from planck.workspace.process.process import Command, run, shell
 
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000
@@ -63,6 +64,7 @@ class ExternalTool(Tool):
         self.fingerprint = hashlib.sha256(content).hexdigest()
         self._template = compile_template(self.command)
         self._environment = allowed(environment)
+        self._withheld = find_withheld(environment)
         self._spills = Spills(spill) if spill else None
         self._root = root
         super().__init__(
@@ -98,6 +100,7 @@ class ExternalTool(Tool):
             self.command,
             f"or set a longer timeout, at most {MAX_TIMEOUT_MS} ms",
             ctx.confinement,
+            withheld=self._withheld,
         )
         return command_outcome(done, ran)
 

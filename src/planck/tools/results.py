@@ -1,6 +1,6 @@
 """Whatever a tool returned, as an outcome that can be stored and a text that a model may read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -217,6 +217,8 @@ class Ran(msgspec.Struct, frozen=True):
     rights: Confinement | None = None
     escalates: bool = False
     """Whether the tool takes `escalate`."""
+    withheld: Collection[str] = ()
+    """Names of the user's variables that it did not get."""
 
 
 def command_outcome(done: "Completed", ran: Ran) -> Outcome:
@@ -238,9 +240,20 @@ def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     if not output.strip():
         output = _NO_OUTPUT
     ours += [said] if said else []
+    if code and (name := _find_missing(output, ran)):
+        ours.append(
+            f"[environment: commands do not get {name} (the user can add it to "
+            '"permissions.environment" in their config.json)]'
+        )
     ours += [f"[exit code {code}]"] if code else []
     value = {"output": _end_with(output, ours), "exit_code": code, "ok": code == 0, "containment": level}
     return Ok({**value, **cut, **({"sandbox": said} if said else {})})
+
+
+def _find_missing(output: str, ran: Ran) -> str:
+    from planck.workspace.process.environment import explain_missing  # most commands succeed
+
+    return explain_missing(output, ran.withheld) if ran.withheld else ""
 
 
 def _blame_sandbox(output: str, ran: Ran) -> str:

@@ -15,6 +15,7 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.truncate import truncate
 from planck.workspace.paths.paths import WorkspaceError
 from planck.workspace.process import process
+from planck.workspace.process.environment import allowed
 from planck.workspace.process.process import ProcessError
 from planck.workspace.sandbox.sandbox import SandboxError
 
@@ -35,7 +36,7 @@ class HookRunner:
         self._workspace = project.workspace
         folder = str(project.workspace)
         both = {"PLANCK_PROJECT_DIR": folder, "CLAUDE_PROJECT_DIR": folder}
-        self._environment = {**process.allowed(project.environ), **both}
+        self._environment = {**allowed(project.command_environ), **both}
 
     async def run(self, event: str, hook: Hook, facts: dict[str, Any], mode: Mode) -> tuple[bool, str]:
         """Returns whether it blocks, and why; or what it said, empty where it failed."""

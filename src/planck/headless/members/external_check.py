@@ -17,7 +17,7 @@ from planck.own_code import outside_path
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ForeignSpec
-from planck.workspace.process.process import allowed
+from planck.workspace.process.environment import allowed
 from planck.workspace.sandbox import sandbox
 from planck.workspace.sandbox.programs import find_replaceable, list_parts
 

@@ -23,6 +23,7 @@ from planck.peers.plan import find_missing_extra, plan_peers
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process import containment, process
+from planck.workspace.process.environment import allowed
 from planck.workspace.sandbox import sandbox
 from planck.workspace.sandbox.programs import tell_confined
 
@@ -195,7 +196,7 @@ def _check_sandbox() -> Check:
 
 def _find_confined(planck_: Planck) -> Iterator[str]:
     """What would run with the user's rights, were it not for where it lies."""
-    project, environment = planck_.project, process.allowed(planck_.project.environ)
+    project, environment = planck_.project, allowed(planck_.project.command_environ)
     if project.config.permissions.mode is Mode.FULL:
         return
     for event in reading.read_hooks(project.config.hooks)[0].values():

@@ -10,9 +10,10 @@ from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Shared, prose
 from planck.tools.results import Ran, command_outcome
+from planck.workspace.process.environment import allowed, find_withheld
 from planck.workspace.process.jobs import Jobs
 from planck.workspace.process.output import KEEP_BYTES, drop_controls
-from planck.workspace.process.process import Command, allowed, run, shell, start
+from planck.workspace.process.process import Command, run, shell, start
 from planck.workspace.sandbox.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
@@ -33,7 +34,7 @@ _KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"
 
 def bash_tool(shared: Shared) -> Tool:
     views, spills, jobs = shared.views, shared.spills, shared.jobs
-    env = allowed(shared.environment)
+    env, withheld = allowed(shared.environment), find_withheld(shared.environment)
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         if handle := re.fullmatch(_KILL, args["command"]):
@@ -49,7 +50,15 @@ def bash_tool(shared: Shared) -> Tool:
             with jobs.watch(ctx.call_id), closing(_Progress(ctx.progress)) as progress:
                 done = await run(command, timeout_ms / 1000, progress.hear, note)
         advice = "set a longer timeout, or pass background for a server"
-        ran = Ran(ctx.call_id, timeout_ms, args["command"], advice, ctx.confinement, escalates=True)
+        ran = Ran(
+            ctx.call_id,
+            timeout_ms,
+            args["command"],
+            advice,
+            ctx.confinement,
+            escalates=True,
+            withheld=withheld,
+        )
         return command_outcome(done, ran)
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:

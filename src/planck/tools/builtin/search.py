@@ -20,7 +20,8 @@ from planck.own_code import is_open, outside_path
 from planck.records import codec
 from planck.toolkit.tool import ArgumentError
 from planck.workspace.paths.paths import Root, WorkspaceError
-from planck.workspace.process.process import Command, allowed, start
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import Command, start
 
 SEARCH_TIMEOUT = 20.0
 MAX_SHOWN_LINE = 500

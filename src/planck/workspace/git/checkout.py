@@ -87,7 +87,8 @@ async def _is_dirty(top: Path, git: Path, environment: Mapping[str, str], patien
     program = system_program("git")
     if program is None or not _is_harmless(git):
         return None
-    from planck.workspace.process.process import Command, allowed, run
+    from planck.workspace.process.environment import allowed
+    from planck.workspace.process.process import Command, run
 
     environment = allowed(environment)
     # A filter of the user's own configuration, like git-lfs, is a program that git looks for by its name.

@@ -2,10 +2,10 @@
 
 The door for every command (`bash`, TOOL.json, git):
 
-    done = await run(Command(shell("ls | wc -l"), folder, allowed(env), spill=file), timeout=30.0)
+    done = await run(Command(shell("ls | wc -l"), folder, allowed(environ), spill=file), timeout=30.0)
     done.output, done.exit_code, done.timed_out, done.containment, done.spilled
 
-    job = start(Command(argv, folder, allowed(env)))     # the same, without waiting
+    job = start(Command(argv, folder, allowed(environ)))     # the same, without waiting
     await job.wait(); await job.kill()
 
 Cancelling `run` kills the command and everything it started before the cancellation goes on.
@@ -162,12 +162,6 @@ def start(
 def shell(script: str) -> list[str]:
     """The argv that runs `script` without anybody's profile."""
     return [bash(), "--noprofile", "--norc", "-c", script]
-
-
-def allowed(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a command may know of our environment: a list of names, never a list of exceptions."""
-    kept = {name: value for name, value in environment.items() if name in _ALLOWED or name.startswith("LC_")}
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **kept, **_FIXED}
 
 
 class Job:
@@ -353,20 +347,6 @@ _CHUNK = 1 << 16
 _KILL_TIMEOUT = 2.0
 _DRAIN_TIMEOUT = 0.2
 """Seconds for the last output: whoever left the containment may hold the pipe open for ever."""
-
-_ALLOWED = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV"}
-    | {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}
-)
-_FIXED = {
-    "TERM": "dumb",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "EDITOR": "false",
-    "VISUAL": "false",
-}
-"""Nobody is there to page, to type or to edit."""
 
 
 def _find_rights(command: Command) -> Confinement | None:
