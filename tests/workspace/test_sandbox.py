@@ -21,15 +21,8 @@ from msgspec.structs import replace
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.process.containment import sandbox_program
-from planck.workspace.process.process import (
-    MAX_PROCESSES,
-    Command,
-    ProcessError,
-    allowed,
-    run,
-    shell,
-    start,
-)
+from planck.workspace.process.environment import allowed
+from planck.workspace.process.process import MAX_PROCESSES, Command, ProcessError, run, shell, start
 from planck.workspace.sandbox.bubblewrap import Bubblewrap
 from planck.workspace.sandbox.landlock import Landlock
 from planck.workspace.sandbox.sandbox import SandboxError, find, probe, wrap

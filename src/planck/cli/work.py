@@ -242,7 +242,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 lines = _Lines()
                 watch = Watch(session, lines.add, flush=lines.flush)
             elif options.output_format == "text" and not options.verbose:
-                watch = Watch(session, _tell_retry, words=False)
+                watch = Watch(session, _Delays().tell, words=False)
             told = Watch(session, _open_reporter(session).show) if options.verbose else None
             result = await stops.run(work)
             for one in (watch, told):
@@ -262,10 +262,22 @@ def _open_reporter(session: OpenSession) -> "Reporter":
     return Reporter(Terminal(out=sys.stderr), session, verbose=True)
 
 
-def _tell_retry(event: SessionEvent) -> None:
-    """Says on standard error why an answer takes longer, where nothing else would tell."""
-    if event.type == "status" and (data := event.data)["component"] == "model" and data["state"] in _RETRIES:
-        print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+class _Delays:
+    """Says on standard error why an answer takes longer or has no tools, where nothing else would tell."""
+
+    def __init__(self) -> None:
+        from planck.cli.tell.peer_failures import PeerFailures
+
+        self._failures = PeerFailures()
+
+    def tell(self, event: SessionEvent) -> None:
+        if event.type != "status":
+            return
+        data = event.data
+        if data["component"] == "model" and data["state"] in _RETRIES:
+            print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+        elif failed := self._failures.describe(data):
+            print(f"planck: {failed}", file=sys.stderr, flush=True)
 
 
 _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})

@@ -1,5 +1,6 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
@@ -29,6 +30,7 @@ from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError, say_extra
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.visible import spell_out
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import resume_session
@@ -166,12 +168,21 @@ class Planck:
         )
 
     def _look_at_hooks(self) -> list[str]:
-        """Returns what is wrong with them."""
+        """Returns what is wrong with them, and which of another agent's settings do not run."""
+        ignored = self.list_ignored_hooks()
         if not self.config.hooks:
-            return []
+            return ignored
         from planck.headless.hooks.reading import read_hooks  # few users have any
 
-        return read_hooks(self.config.hooks)[1]
+        return [*read_hooks(self.config.hooks)[1], *ignored]
+
+    def list_ignored_hooks(self) -> list[str]:
+        """Returns a line for each file of another agent in this project whose hooks do not run here."""
+        if not os.access(self.workspace / ".claude", os.F_OK):
+            return []
+        from planck.headless.hooks.ignored import find_ignored_hooks  # few projects have any
+
+        return [spell_out(line) for line in find_ignored_hooks(self.workspace, self.config.hooks)]
 
     @property
     def archive(self) -> "Archive":

@@ -98,6 +98,8 @@ async def run_hooks(talk: "Talk", rest: str) -> None:
             say(talk.frontend, spell_out(f"{event}{matcher}: {hook.command}"))
     for problem in problems:
         say(talk.frontend, make_plain(problem), "yellow")
+    for line in talk.planck.list_ignored_hooks():
+        say(talk.frontend, make_plain(line), "yellow")
     if not hooks:
         say(talk.frontend, "No hooks. Add them under `hooks` in your configuration.")
     if not talk.planck.resources.loaded.trusted and talk.planck.trust.state.content.runs:

@@ -19,6 +19,7 @@ from planck.cli.tell.blocks import (
     draw_said,
 )
 from planck.cli.tell.figures import say_status
+from planck.cli.tell.peer_failures import PeerFailures
 from planck.cli.tell.styled import Span, make_line
 from planck.cli.tell.team_rows import PALETTE
 from planck.headless import SessionEvent
@@ -73,6 +74,7 @@ class Teller:
         self._begins = begins
         self._advised: set[str] = set()
         """What the user was told to change so that a call is allowed: once."""
+        self._failures = PeerFailures()
         self._cut_off = False
         """Whether a turn of the orchestrator's has begun and not ended."""
         self._splitter = BlockSplitter()
@@ -226,6 +228,9 @@ class Teller:
             self._streamed = False
         if data.get("state") == "working":
             return self._tell_working(event, data)
+        failed = self._failures.describe(data)
+        if failed is not None:
+            return [self._note(event.agent_id, failed, "yellow")] if failed else []
         detail = str(data.get("detail") or "")
         # What happens to a request to the model is a sentence; of the others the state says what happened.
         keys = (
