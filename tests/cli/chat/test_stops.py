@@ -289,7 +289,8 @@ async def test_the_columns_of_a_tree_of_sessions_hold_at_each_width(tmp_path: Pa
 
 async def test_a_cost_that_is_not_known_is_a_question_mark_in_stats_too(tmp_path: Path) -> None:
     async with WireServer([chat.text("done")]) as server:
-        bench = Bench(tmp_path, server.url)
+        paid = {"type": "openai", "base_url": server.url, "headers": {"authorization": "Bearer k"}}
+        bench = Bench(tmp_path, server.url, providers={"local": paid})
         await bench.run("run", "hello")
     run = await on_terminal("stats", home=bench.home, work=bench.work)
     assert await run.end() == 0
