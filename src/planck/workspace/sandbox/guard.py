@@ -33,6 +33,8 @@ class ProtectedMounts:
         self._stubs = stubs
         self._places: set[str] = set()
         self._absent: set[str] = set()
+        self._no_folders: set[str] = set()
+        """Those of them where git would fail at a folder."""
         self._closed: set[str] = set()
         """Read-only with everything in them: what they hold can't be protected one by one."""
         self._plain: list[str] = []
@@ -91,7 +93,22 @@ class ProtectedMounts:
         """Protects a place, or the first folder on the way to it that is absent."""
         while is_inside(above := os.path.dirname(place), self._roots) and not _is_folder(above):
             place = above  # nobody makes it without this one
+        if place.endswith("/.git") and not self._has_file(place):
+            above = os.path.dirname(place)
+            if above not in self._roots and os.path.isdir(above) and not _list(above):
+                # A submodule that is not checked out. Nothing can be made in a read-only folder, and git
+                # sees an empty one as before: it fails where it finds a `.git` that is none.
+                place = above
+            else:
+                self._no_folders.add(place)
         self.protect_nested(place)
+
+    @staticmethod
+    def _has_file(place: str) -> bool:
+        try:
+            return not is_stub(place, os.lstat(place))
+        except OSError:
+            return False
 
     def protect_around(self, root: str) -> None:
         """Protects what a repository that the root lies in would take from it, and one that it is itself."""
@@ -190,7 +207,7 @@ class ProtectedMounts:
             if closed and is_inside(place, closed):
                 continue
             if how is None:
-                words += self._stubs.make(place)
+                words += self._stubs.make(place, folder=place not in self._no_folders)
                 continue
             words += (how, place, place)
             (self._pinned if how == _ITSELF else closed).append(place)

@@ -36,10 +36,11 @@ class Stubs:
         self._roots = tuple(roots)
         _without_lock.update(self._unlocked)
 
-    def make(self, path: str) -> Iterator[str]:
-        """Yields the words that put something there that can't be changed."""
+    def make(self, path: str, *, folder: bool = True) -> Iterator[str]:
+        """Yields the words that put something there that can't be changed; a folder, where that is wanted
+        and the name can be that of one."""
         with suppress(OSError):  # another command of this root came first, or bubblewrap says what is wrong
-            if path.endswith(".json"):
+            if not folder or path.endswith(".json"):
                 os.mknod(path, stat.S_IFSOCK | 0o600)
                 os.chmod(path, _FILE)
             else:
