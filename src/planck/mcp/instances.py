@@ -7,6 +7,8 @@ in another, in the sandbox, which is started when the first such call comes.
 import asyncio
 from typing import Any
 
+from msgspec.structs import replace
+
 from planck.closing import close_together
 from planck.mcp.listing import ListedTool
 from planck.mcp.peer import Peer, PeerListener, State, add_step
@@ -72,15 +74,21 @@ class Instances:
             return Err(outcome.kind, add_step(outcome.message, step), outcome.details)
         return outcome
 
+    def find_rights(self, given: Confinement) -> Confinement:
+        """Returns the rights of the process that a call with these rights reaches."""
+        return (self.launch.held or given) if given.mode is Mode.FULL else given
+
     async def find(self, confinement: Confinement | None) -> Peer | Err:
         """Returns the instance for a call with these rights; waits for the start of one in the sandbox."""
         confined = self._begin(confinement)
         return await asyncio.shield(confined) if confined else self.own
 
     def _begin(self, confinement: Confinement | None) -> "asyncio.Task[Peer | Err] | None":
-        """Returns the start of the instance in the sandbox; None: the call has the user's own rights."""
-        if confinement is None or confinement.mode is Mode.FULL:
+        """Returns the start of the instance in the sandbox; None: the first one has the call's rights."""
+        if confinement is None or confinement.mode is Mode.FULL or self.launch.address:
             return None
+        if (held := self.launch.held) and held == replace(confinement, mode=held.mode, basis=""):
+            return None  # it knows of earlier calls, too
         if confinement not in self._confined:
             self._confined[confinement] = asyncio.get_running_loop().create_task(self._start(confinement))
         return self._confined[confinement]

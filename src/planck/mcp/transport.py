@@ -82,6 +82,11 @@ class Launch:
     guarded: Confinement | None = None
     """The rights of the first instance where a confined command could replace what it runs; None: the
     user's own all the same."""
+    held: Confinement | None = None
+    """The rights that the first instance has, if they are not the user's own. Once held, it stays so at each
+    start: a question about its calls said it."""
+    address = ""
+    """The origin that it is reached at; empty: it is a process of this machine."""
     start_timeout = 60.0
     probe_timeout = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""
@@ -90,6 +95,13 @@ class Launch:
     def replaceable(self) -> str:
         """What of it a confined command could replace, where it has to be `guarded` from that."""
         return ""
+
+    def hold(self) -> str:
+        """Called before a start: has the first instance run with `guarded` where that is needed; says why."""
+        replaceable = self.replaceable
+        if replaceable:
+            self.held = self.guarded
+        return replaceable
 
     @property
     def label(self) -> str:

@@ -102,7 +102,7 @@ class OpenPeer:
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
             launch = self._make_launch(planned, project)
-            if replaceable := launch.replaceable:
+            if replaceable := launch.hold():
                 self.confined = tell_confined(launch.label, replaceable)
                 self.changed_state("confined", self.confined)
             self.instances = Instances(launch, clock, self)

@@ -152,6 +152,7 @@ class ServerLaunch(Launch):
         self.guarded = guarded
         self._elsewhere = elsewhere
         self.url = spec.url
+        self.address = find_origin(spec.url) if spec.url else ""
         self._sign_in = sign_in
         self.prefix = tool_prefix(name)
         self.confinable = not spec.url
@@ -173,8 +174,9 @@ class ServerLaunch(Launch):
         cwd, confinement = self._cwd, self.confinement
         environment: Mapping[str, str] = self._environment
         if confinement is None and self.guarded is not None:
-            cwd, environment, replaceable = self._look()
-            confinement = self.guarded if replaceable else None
+            self.hold()
+            cwd, environment, _ = self._look()
+            confinement = self.held
         return open_process(
             argv,
             cwd=cwd,
@@ -229,6 +231,13 @@ class ServerTool(Tool):
         )
         self._listed = listed
         self._instances = instances
+
+    @property
+    def address(self) -> str:
+        return self._instances.launch.address
+
+    def find_rights(self, given: Confinement) -> Confinement:
+        return self._instances.find_rights(given)
 
     async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return await self._instances.call(self._listed, args, ctx, timeout=self._timeout)

@@ -40,6 +40,8 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
         host = read_host(str(args.get("url", "")))
         return Rule(tool=tool.name, decision=Decision.ALLOW, host=host) if host else None
     rights = verdict.confinement.rights
+    if tool.address:  # what it does happens elsewhere
+        return Rule(tool=tool.name, decision=Decision.ALLOW)
     unconfined = Right.OUTSIDE in rights
     network = Right.NETWORK in rights and not unconfined
     write = Right.WRITE in rights or not network

@@ -57,6 +57,9 @@ def ask_for_call(
     """The question whether this very call may run with these very rights; `book` would keep a rule."""
     from planck.permissions.grants import offer_rule, spell_rule, suggest_wider  # few sessions ask
 
+    digested = digest(asker.agent_id, tool.name, args, verdict.confinement)
+    rights = tool.find_rights(verdict.confinement)
+    verdict = msgspec.structs.replace(verdict, confinement=rights)
     rule = offer_rule(tool, args, verdict)
     rule = book.bind(rule) if rule else None
     # What says that its sandbox is too small is not helped by a rule that holds it there.
@@ -67,10 +70,10 @@ def ask_for_call(
         agent=spell_out(asker.name),
         tool=tool.name,
         text=spell_out(_call_text(tool, args)),
-        adds=_added_rights(tool, args, verdict.confinement),
+        adds=_added_rights(tool, args, rights),
         reason=verdict.why,
-        digest=digest(asker.agent_id, tool.name, args, verdict.confinement),
-        rights=_list_rights(tool, verdict.confinement),
+        digest=digested,
+        rights=_list_rights(tool, rights),
         rule=spell_rule(rule) if rule else "",
         wider=suggest_wider(rule, held=held) if rule else "",
         written=codec.encode_str(rule) if rule else "",
@@ -156,13 +159,16 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if tool.effect is Effect.FILES:
         path = str(args.get("path", "files"))
         return spell_out(f"modifies {path if path.isprintable() else repr(path)}")
+    if tool.address:
+        return f"sends this call to {spell_out(tool.address)}, which may do anything with it there"
     if tool.effect is not Effect.COMMAND:
         return f"runs {tool.name} once"
     return describe_rights(rights)
 
 
 def _list_rights(tool: Tool, rights: Confinement) -> tuple[Right, ...]:
-    return rights.rights if tool.effect is Effect.COMMAND and not rights.addresses else ()
+    here = tool.effect is Effect.COMMAND and not rights.addresses and not tool.address
+    return rights.rights if here else ()
 
 
 def describe_rights(rights: Confinement) -> str:

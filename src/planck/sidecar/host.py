@@ -70,11 +70,12 @@ class SidecarLaunch(Launch):
         self._python = await prepare_python(project, self._cache, self._environment, self._progress)
 
     def open(self) -> AbstractAsyncContextManager[Link]:
+        self.hold()
         return open_process(
             sidecar_argv(self._python, self._path, HOSTED, roots=self.guarded.roots if self.guarded else ()),
             cwd=self._workspace,
             environment=allowed(self._environment),
-            confinement=self.confinement or (self.guarded if self.replaceable else None),
+            confinement=self.confinement or self.held,
             made_of=(self._path, self._cache, sys.prefix, sys.base_prefix, *runtime_paths()),
         )
 
@@ -144,6 +145,9 @@ class SidecarTool(Tool):
         )
         self._listed = listed
         self._instances = instances
+
+    def find_rights(self, given: Confinement) -> Confinement:
+        return self._instances.find_rights(given)
 
     async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         timeout_ms = _timeout_ms(args)

@@ -186,6 +186,15 @@ class Tool:
         """The schema that a model is shown; the executor validates against `parameters`."""
         return self.parameters.shown if type(self.parameters) is OwnSchema else self.parameters
 
+    @property
+    def address(self) -> str:
+        """The origin that its calls are sent to; empty: they happen on this machine."""
+        return ""
+
+    def find_rights(self, given: Confinement) -> Confinement:
+        """Returns the rights that a call then has which is given these: a process may have fewer."""
+        return given
+
     def to_ai_tool(self) -> ToolSpec:
         """What a model is shown: the spec without the functions."""
         return ToolSpec(self.name, self.description, self.shown_parameters)
