@@ -244,14 +244,12 @@ class AgentGate:
         gate = self._gate
         args = place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
-        if verdict.decision is not Decision.DENY and (folder := self._find_outside(tool, args)):
-            if (
-                refused := folder
-                if isinstance(folder, Err)
-                else await self._add(Call(tool, args, ctx), folder)
-            ):
-                return refused
-            verdict = gate.judge(self.agent_id, self.authority, tool, args)
+        if verdict.decision is not Decision.DENY:
+            added = await self._ask_for_folder(Call(tool, args, ctx))
+            if isinstance(added, Err):
+                return added
+            if added:
+                verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if self.rights is not None:
             verdict = replace(verdict, confinement=self.rights)
         if tool.find_unknown_address and verdict.decision is not Decision.DENY:
@@ -278,13 +276,10 @@ class AgentGate:
             return await self._deny_by(Call(tool, args, ctx), verdict)
         if tool.find_unknown_address:
             verdict = ask_about_address(verdict, await tool.find_unknown_address(args))
-        if folder := self._find_outside(tool, args):
-            if (
-                refused := folder
-                if isinstance(folder, Err)
-                else await self._add(Call(tool, args, ctx), folder)
-            ):
-                return refused
+        added = await self._ask_for_folder(Call(tool, args, ctx))
+        if isinstance(added, Err):
+            return added
+        if added:
             verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if refused := self._never(tool, args, ctx):
             return refused
@@ -313,15 +308,16 @@ class AgentGate:
         if self._object_to and (why := await self._object_to(tool, call.args, ctx)):
             return await self.deny(call, "hook", why)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
-            question, rights = await self._put(call, verdict, gate.approvals)
-        answer = await gate.approvals.ask(question)
-        said: dict[str, Any] = {"request_id": question.id, "request": answer.request}
-        if answer.unanswered:
-            return await self.deny(call, "nobody", answer.unanswered, **said)
-        if not answer.allow:
-            words = truncate(spell_out(answer.reason), _MAX_REASON)
-            why = f'the user wants a change: "{words}"' if words else "the user said no"
-            return await self.deny(call, "user", why, words=words, **said)
+            put = await self._put(call, verdict, gate.approvals)
+        if isinstance(put, Err):
+            if self._scribe.history.find_question(ctx.call_id):  # of a process that was lost
+                await self._record(ctx, tool, put.message, allow=False)
+            return put
+        question, rights = put
+        answer = await self._hear(call, question, gate.approvals)
+        if isinstance(answer, Err):
+            return answer
+        said = _name_answer(question, answer)
         now = self._judge_again(call)
         if now.decision is Decision.DENY:
             before = "the user said yes, but by then it was no longer allowed, because "
@@ -345,38 +341,28 @@ class AgentGate:
         except WorkspaceError as problem:
             return problem.err
 
-    async def _add(self, call: Call, folder: Root) -> Err | None:
-        """Asks for a folder outside of the session's; a yes adds the one that was found."""
+    async def _ask_for_folder(self, call: Call) -> Err | bool:
+        """Whether a folder was added for the call's path; asks for one where it leads outside of all."""
         gate, folders = self._gate, self._folders
-        if folders is None or gate.approvals is None:
-            return None
+        folder = self._find_outside(call.tool, call.args)
+        if folder is None or isinstance(folder, Err) or folders is None or gate.approvals is None:
+            return folder if isinstance(folder, Err) else False
         async with gate.adding.setdefault(
             str(folder.path), asyncio.Lock()
         ):  # calls of one step that name the same folder ask once
             found = self._find_outside(call.tool, call.args)
             if not isinstance(found, Root):
-                return found
+                return found or True
             if self._object_to and (why := await self._object_to(call.tool, call.args, call.ctx)):
                 return await self.deny(call, "hook", why)
-            from planck.permissions.question import ask_for_folder, hide_keys  # few sessions ask
+            from planck.permissions.question import ask_for_folder  # few sessions ask
 
-            id = self._scribe.history.find_question(call.ctx.call_id) or gate.ids.new(call.ctx.call_id)
-            question = ask_for_folder(id, self, call.tool, call.args, found)
-            question = replace(
-                hide_keys(question, call.ctx.keys),
-                call_id=call.ctx.call_id,
-                session_id=gate.approvals.session_id,
-                deadline=gate.approvals.find_deadline(),
-            )
-            await self._scribe.record(question.as_fact(), barrier=True)
-            answer = await gate.approvals.ask(question)
-            said: dict[str, Any] = {"request_id": question.id, "request": answer.request}
-            if answer.unanswered:
-                return await self.deny(call, "nobody", answer.unanswered, **said)
-            if not answer.allow:
-                words = truncate(spell_out(answer.reason), _MAX_REASON)
-                why = f'the user wants a change: "{words}"' if words else "the user said no"
-                return await self.deny(call, "user", why, words=words, **said)
+            question = ask_for_folder(self._find_id(call.ctx), self, call.tool, call.args, found)
+            question = await self._put_on_record(call, question, gate.approvals)
+            answer = await self._hear(call, question, gate.approvals)
+            if isinstance(answer, Err):
+                return answer
+            said = _name_answer(question, answer)
             try:
                 folders.add_folder(found)
             except PlanckError as problem:
@@ -384,7 +370,38 @@ class AgentGate:
                 return await self.deny(call, "rule", why, **said)
             reason = f"the user added {spell_out(str(found.path))} to this session"
             await self._record(call.ctx, call.tool, reason, allow=True, scope="session", **said)
-        return None
+        return True
+
+    def _find_id(self, ctx: ToolContext) -> str:
+        """Of a question that a lost process put, too: an answer by its id fits, if the call does."""
+        return self._scribe.history.find_question(ctx.call_id) or self._gate.ids.new(ctx.call_id)
+
+    async def _put_on_record(self, call: Call, question: Question, approvals: Approvals) -> Question:
+        """Returns the question as it is asked, and as the log has it by then."""
+        from planck.permissions.question import cut_preview, hide_keys  # only for a question
+
+        question = replace(
+            question,
+            call_id=call.ctx.call_id,
+            session_id=approvals.session_id,
+            deadline=approvals.find_deadline(),
+        )
+        # Keys first: half of one, at the edge of what is left out, would not be recognized.
+        question = cut_preview(hide_keys(question, call.ctx.keys))
+        await self._scribe.record(question.as_fact(), barrier=True)
+        return question
+
+    async def _hear(self, call: Call, question: Question, approvals: Approvals) -> Answer | Err:
+        """Returns the answer that allows it; any other is recorded as a denial."""
+        answer = await approvals.ask(question)
+        said = _name_answer(question, answer)
+        if answer.unanswered:
+            return await self.deny(call, "nobody", answer.unanswered, **said)
+        if answer.allow:
+            return answer
+        words = truncate(spell_out(answer.reason), _MAX_REASON)
+        why = f'the user wants a change: "{words}"' if words else "the user said no"
+        return await self.deny(call, "user", why, words=words, **said)
 
     def can_confine(self, tool: Tool) -> bool:
         return self._gate.can_confine(self.authority, tool)
@@ -396,9 +413,14 @@ class AgentGate:
             authority = replace(authority, mode=stricter(authority.mode, self._find_ceiling()))
         return self._gate.judge_again(self.agent_id, authority, call.tool, call.args)
 
-    async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> tuple[Question, Confinement]:
-        """Returns the question, in the log with what the call would do, and the rights of a yes."""
-        from planck.permissions.question import ask_for_call, cut_preview, hide_keys  # only for a question
+    async def _put(
+        self, call: Call, verdict: Verdict, approvals: Approvals
+    ) -> tuple[Question, Confinement] | Err:
+        """Returns the question, in the log with what the call would do, and the rights of a yes.
+
+        Why the call would fail, where that is certain: nobody is asked about it.
+        """
+        from planck.permissions.question import ask_for_call  # only for a question
 
         tool, args, ctx = call.tool, call.args, call.ctx
         dry = replace(ctx, confinement=verdict.confinement)
@@ -406,22 +428,15 @@ class AgentGate:
             # Before the preview: what changes between the two is asked about once more, never overlooked.
             basis = await tool.basis(args, dry)
             verdict = replace(verdict, confinement=replace(verdict.confinement, basis=basis))
-        # A question that a lost process put is the same one: an answer by its id fits, if the call does.
-        id = self._scribe.history.find_question(ctx.call_id) or self._gate.ids.new(ctx.call_id)
-        question = ask_for_call(id, self, tool, args, verdict, self._gate.rules)
         preview = await self._rehearse(tool, call.args, dry) if self._rehearse else Preview()
+        if preview.error and (tool.basis or tool.name in COMMAND_TOOLS):
+            return preview.error
         question = replace(
-            question,
-            session_id=approvals.session_id,
-            call_id=ctx.call_id,
+            ask_for_call(self._find_id(ctx), self, tool, args, verdict, self._gate.rules),
             preview=spell_out(preview.text),
             preview_failed=preview.failed,
-            deadline=approvals.find_deadline(),
         )
-        # Keys first: half of one, at the edge of what is left out, would not be recognized.
-        question = cut_preview(hide_keys(question, ctx.keys))
-        await self._scribe.record(question.as_fact(), barrier=True)
-        return question, verdict.confinement
+        return await self._put_on_record(call, question, approvals), verdict.confinement
 
     async def deny(self, call: Call, by: DeniedBy, why: str, *, words: str = "", **answered: Any) -> Err:
         """Records a denial and returns what the model reads; `words`: what the user said with a no."""
@@ -521,6 +536,11 @@ class _Tried:
 
     def _offer(self, missing: frozenset[Right]) -> Verdict:
         return self._gate.offer(self._call.tool, self._call.args, self._verdict, missing)
+
+
+def _name_answer(question: Question, answer: Answer) -> dict[str, Any]:
+    """Returns what a decision says of the answer that it follows."""
+    return {"request_id": question.id, "request": answer.request}
 
 
 def _drop_blame(output: str, blame: str | None) -> str:

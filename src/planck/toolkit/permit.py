@@ -24,6 +24,8 @@ class Preview(NamedTuple):
     text: str = ""
     failed: bool = False
     """The dry run failed or did not finish: `text` says why."""
+    error: Err | None = None
+    """With what the dry run failed; None: it did not, or broke or took too long, which says nothing."""
 
 
 Rehearse = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Preview]]

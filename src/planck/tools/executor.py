@@ -154,7 +154,8 @@ class Executor:
             return Preview(f"[the dry run did not finish within {_REHEARSAL:g} s]", failed=True)
         outcome = task.result()
         if isinstance(outcome, Err):
-            return Preview(f"[this call would fail: {outcome}]", failed=True)
+            told = outcome if outcome.kind is not ErrorKind.INTERNAL_ERROR else None
+            return Preview(f"[this call would fail: {outcome}]", failed=True, error=told)
         return Preview(str(outcome.value.get("output", ""))) if isinstance(outcome, Ok) else Preview()
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore | None) -> Finished:

@@ -32,7 +32,8 @@ def edit_tool(shared: Shared) -> Tool:
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        old = views.of(ctx).root.under(ctx.confinement).peek(args["path"], MAX_FILE)
+        view = views.of(ctx)
+        old = view.seen.peek(view.root.under(ctx.confinement), args["path"])
         content, count = _apply_edit(old, args)
         change = diff(old[0] if old else None, content, args["path"])
         from planck.records.diffs import name_path  # not before the first call

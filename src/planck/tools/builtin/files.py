@@ -96,6 +96,18 @@ class Seen:
             {"diff": change},
         )
 
+    def peek(self, root: Root, path: str) -> tuple[bytes, int] | None:
+        """As `Root.peek`; refuses what `alone` would refuse."""
+        try:
+            with root.writing(path, create=False) as slot:
+                old = slot.read(MAX_FILE)
+                self._refuse_change(slot, old[0] if old else None)
+                return old
+        except WorkspaceError as refusal:
+            if refusal.err.kind is ErrorKind.NOT_FOUND:
+                return None
+            raise
+
     @asynccontextmanager
     async def alone(self, slot: Slot, ctx: ToolContext) -> AsyncIterator[tuple[bytes, int] | None]:
         """Gives what the file holds, with its mode, where it is what the agent saw and the user was shown.

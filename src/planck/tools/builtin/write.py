@@ -23,7 +23,8 @@ def write_tool(shared: Shared) -> Tool:
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        old = views.of(ctx).root.under(ctx.confinement).peek(path, MAX_FILE)
+        view = views.of(ctx)
+        old = view.seen.peek(view.root.under(ctx.confinement), path)
         content = _with_line_ends_of(old, args["content"])
         verb = "create" if old is None else "write"
         change = diff(old[0] if old else None, content, path)
