@@ -336,6 +336,24 @@ async def test_a_person_signs_in_in_a_browser_here_or_elsewhere_and_out_again(
         assert again.code == 2
 
 
+async def test_a_sign_in_that_is_not_completed_keeps_the_tokens_from_before(tmp_path: Path) -> None:
+    async with guarded_server() as (url, _, _):
+        bench = Bench(tmp_path, "http://127.0.0.1:9", mcpServers={"docs": {"url": url}})
+        await sign_in(bench, paste=True)
+        kept = bench.home / "mcp-auth.json"
+        before = kept.read_bytes()
+        process = await bench.start("mcp", "login", "docs")
+        await read_address(process)
+        assert kept.read_bytes() == before
+        process.kill()
+        await process.communicate()
+        assert kept.read_bytes() == before
+        tested = await bench.run("mcp", "test", "docs")
+        assert tested.code == 0, tested.err
+        assert await sign_in(bench, paste=True) == 0
+        assert kept.read_bytes() != before
+
+
 async def test_what_has_ended_is_renewed_by_a_later_process_without_a_person(tmp_path: Path) -> None:
     async with guarded_server() as (url, authority, _):
         bench = Bench(tmp_path, "http://127.0.0.1:9", mcpServers={"docs": {"url": url}})

@@ -74,8 +74,10 @@ class SessionCache:
             return id_or_name
         try:
             info = await asyncio.to_thread(self.archive.info, id_or_name)
-        except PlanckError:  # not found, or the beginning of several names
-            return id_or_name
+        except PlanckError as failure:
+            if failure.err.kind in (ErrorKind.NOT_FOUND, ErrorKind.NOT_UNIQUE):
+                return id_or_name
+            raise  # it is there, and cannot be read now
         return info.id if info.name == id_or_name else id_or_name
 
     def has_ended(self, id: str) -> bool:

@@ -62,8 +62,12 @@ class Archive(ArchiveReader):
         self._library.fetch_own(id)
 
     def check_free(self, id_or_name: str) -> None:
-        """Raises `writer_conflict`, which names the process, where one has the session open."""
-        self._library.check_free(id_or_name)
+        """Raises `writer_conflict`, which names the process, where one has a session open that is to be
+        deleted."""
+        try:
+            self._library.check_free(id_or_name)
+        except StoreError as refused:
+            raise _refuse_deletion(self.info(id_or_name), refused) from None
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""
@@ -140,7 +144,10 @@ class Archive(ArchiveReader):
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
         path, info = self._locate(id_or_name)
-        self._library.remove(id_in(path))
+        try:
+            self._library.remove(id_in(path))
+        except StoreError as refused:
+            raise _refuse_deletion(info, refused) from None
         shutil.rmtree(name_outputs(self._folder, id_in(path)), ignore_errors=True)
         Listing(self._folder).forget(path)
         return info
@@ -159,6 +166,20 @@ class Archive(ArchiveReader):
                 f"Session {id!r} already exists here. Delete it first, or fork it to get a second copy.",
             )
         return id
+
+
+def _refuse_deletion(info: SessionInfo, refused: StoreError) -> StoreError:
+    """Says what helps somebody who wants to delete: a copy, which the others are offered, does not."""
+    if refused.err.kind is not ErrorKind.WRITER_CONFLICT:
+        return refused
+    known = refused.err.details
+    by = f"process {known['pid']} on {known['host']}" if "pid" in known else "another process"
+    by = f"node {known['node']!r}" if "node" in known else by
+    return StoreError(
+        refused.err.kind,
+        f"Session {info.name!r} was not deleted: {by} has it open. Close it there, then delete it.",
+        known,
+    )
 
 
 def _encode_facts(after: int, ts: str, facts: Sequence[View]) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from planck.records.events import (
     AssistantSaid,
     Envelope,
     ErrorEvent,
+    Rewound,
     ToolEnd,
     ToolStart,
     TurnEnd,
@@ -50,6 +51,8 @@ def _render(fact: View, who: str, names: dict[str, str]) -> str:
             return f"`{fact.name}` {'returned' if fact.ok else 'failed'}:\n\n{_fence(fact.output)}"
         case ErrorEvent():
             return f"> **{fact.kind}**: {fact.message}"
+        case Rewound():
+            return f"*{who}: rewound to event {fact.to}; what came after it is no longer in its history*"
         case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
             return f"*{who}: turn {fact.status.replace('_', ' ')}*"
         case _:

@@ -1,6 +1,6 @@
 """What can be read of stored sessions: lists, one session whole, searches, and what is made of a log."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from planck.archive.detail import ReadLog, SessionDetail, read_costs, read_log
 from planck.archive.listing import Listing, SessionInfo, Summary, describe_failure, describe_holder, read_info
 from planck.records.events import Event
-from planck.records.outcome import Err, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.redact import Redactor
 from planck.session.outputs import find_output
 from planck.store.sqlite.library import FileLibrary, use_log
 from planck.store.sqlite.reader import SqliteReader
+from planck.store.store import StoreError
 from planck.toolkit.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -196,19 +197,42 @@ class ArchiveReader:
             here = root if root and store.meta.get("workspace") == str(root.path) else None
             return list_changes(store, selection, redactor, here)
 
-    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
-        """Yields events that say the text, in any case: newest session first, newest event first."""
+    def search(
+        self,
+        text: str,
+        *,
+        everywhere: bool = False,
+        limit: int = 50,
+        skipped: Callable[[SessionInfo, str], None] | None = None,
+    ) -> Iterator["Hit"]:
+        """Yields events that say the text, in any case: newest session first, newest event first.
+
+        `skipped` hears of each session that cannot be read, and why; it hides none of the others.
+        """
         from planck.archive.search import search_log
 
         for _, info in self._list(everywhere):
             if info.problem:
+                if skipped:
+                    skipped(info, info.problem)
                 continue
             try:
                 reading = self._reading(info.id)
-            except PlanckError:
-                continue  # deleted since it was listed; its absence must not hide the others
+            except PlanckError as failure:
+                if skipped and failure.err.kind is not ErrorKind.NOT_FOUND:  # else deleted since
+                    skipped(info, failure.err.message)
+                continue
             with reading as store:
-                for hit in search_log(store, info, text):
+                hits = search_log(store, info, text)
+                while True:
+                    try:
+                        hit = next(hits, None)
+                    except StoreError as damage:
+                        if skipped:
+                            skipped(info, damage.err.message)
+                        break
+                    if hit is None:
+                        break
                     yield hit
                     limit -= 1
                     if limit <= 0:

@@ -10,7 +10,6 @@ from planck.archive.listing import SessionInfo
 from planck.records import codec
 from planck.records.events import USER, Event, list_types
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.store import StoreError
 
 _BEFORE, _AFTER = 80, 120
 """Characters of a sentence that are shown on each side of what was found."""
@@ -32,29 +31,26 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_log(store: SqliteReader, info: SessionInfo, text: str) -> Iterator[Hit]:
-    """Searches as far as the log can be read: a damaged one hides none of the others."""
+    """Searches as far as the log can be read; raises there."""
     # As it stands in the log: JSON writes some characters in another way.
     raw = codec.encode_str(text)[1:-1].casefold()
     pattern = re.compile(re.escape(text), re.IGNORECASE)
     names: dict[str, str] = {}
-    try:
-        for event in _read_backwards(store):
-            if event.type in _REPEATS or raw not in bytes(event.data).decode(errors="replace").casefold():
-                continue
-            if excerpt := _find_sentence(event, pattern):
-                names = names or _name_agents(store)
-                yield Hit(
-                    session_id=info.id,
-                    session_name=info.name,
-                    seq=event.seq or 0,
-                    ts=event.ts,
-                    agent_id=event.agent_id,
-                    agent=_name_speaker(event, names),
-                    type=event.type,
-                    excerpt=excerpt,
-                )
-    except StoreError:
-        return
+    for event in _read_backwards(store):
+        if event.type in _REPEATS or raw not in bytes(event.data).decode(errors="replace").casefold():
+            continue
+        if excerpt := _find_sentence(event, pattern):
+            names = names or _name_agents(store)
+            yield Hit(
+                session_id=info.id,
+                session_name=info.name,
+                seq=event.seq or 0,
+                ts=event.ts,
+                agent_id=event.agent_id,
+                agent=_name_speaker(event, names),
+                type=event.type,
+                excerpt=excerpt,
+            )
 
 
 def _read_backwards(store: SqliteReader) -> Iterator[Event]:

@@ -14,6 +14,7 @@ from planck.records.events import (
     Event,
     Origin,
     Renamed,
+    Rewound,
     ToolEnd,
     ToolStart,
     TurnEnd,
@@ -91,6 +92,8 @@ class _Teller:
                 return [_entry(event, who, "noted", f"{fact.kind}: {fact.message}")]
             case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
                 return [_entry(event, who, "noted", f"turn {fact.status.replace('_', ' ')}")]
+            case Rewound():
+                return [_entry(event, who, "noted", f"rewound to event {fact.to}")]
             case Renamed():
                 return [_entry(event, "you", "noted", f"renamed the session to {fact.name}")]
         return []

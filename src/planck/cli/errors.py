@@ -10,6 +10,12 @@ class UsageError(PlanckError):
     """The command line asks for nothing that can be done."""
 
 
+def refuse_words(*words: str | None, step: str) -> None:
+    """Raises for what an action would ignore: the user meant something by it. `step`: what to do instead."""
+    if word := next(filter(None, words), ""):
+        raise UsageError(ErrorKind.INVALID_ARGS, f"Unexpected argument: {word!r}. {step}")
+
+
 def exit_code(failure: PlanckError) -> headless.Exit:
     if failure.err.kind is ErrorKind.WRITER_CONFLICT:
         return headless.Exit.LOCKED

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from planck.session.result import make_failure as make_failure
     from planck.session.undo import FileDiff as FileDiff
     from planck.session.undo import Selection as Selection
+    from planck.session.undo import UndoableTurn as UndoableTurn
     from planck.session.undo import UndoError as UndoError
     from planck.session.undo import UndoPlan as UndoPlan
     from planck.sidecar.host import pipe_secret as pipe_secret

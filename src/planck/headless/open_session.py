@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
-    from planck.session.undo import FileDiff, Selection, UndoPlan
+    from planck.session.undo import FileDiff, Selection, UndoableTurn, UndoPlan
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
 
@@ -595,6 +595,13 @@ class OpenSession:
 
         root = self._find_undo_root(confined)
         return undo.plan(self._log.store, root, selection, self._wired.redactor())
+
+    def undo_turns(self) -> "tuple[UndoableTurn, ...]":
+        """The turns with changes that are not undone yet, the newest first."""
+        from planck.session import undo
+
+        root = self._find_undo_root(confined=False)
+        return undo.list_turns(self._log.store, root, self._wired.redactor())
 
     async def undo(self, plan: "UndoPlan", *, confined: bool = False) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""

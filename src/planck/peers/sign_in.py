@@ -124,12 +124,12 @@ class _Renewing(OAuthClientProvider):
 _NOWHERE = "http://127.0.0.1:0/callback"
 
 
-async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
-    """Registers us at the server's own authority, has the person agree there, and keeps the tokens."""
-    scopes = tokens.scopes
-    tokens.forget()
-    if scopes:
-        tokens.add_scopes(scopes)
+async def sign_in(name: str, file: TokenFile, screen: Screen) -> None:
+    """Registers us at the server's own authority, has the person agree there, and keeps the tokens.
+
+    Those of an earlier sign-in stay until this one has succeeded.
+    """
+    tokens = file.begin()
     async with _Callback() as callback:
         flow = _Flow(callback, screen, tokens)
         metadata = _describe_client(callback.address)
@@ -170,6 +170,7 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
             ErrorKind.INVALID_ARGS,
             f"MCP server {name!r} does not require a sign-in. Use it without one; nothing was saved.",
         )
+    tokens.keep()
 
 
 class _Flow:

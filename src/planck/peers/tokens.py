@@ -77,6 +77,10 @@ class TokenFile:
             known[self._key] = {**(entry if isinstance(entry, dict) else {}), key: value}
             self._write_all(known)
 
+    def begin(self) -> "TokenDraft":
+        """Returns what a new sign-in is kept in until it has succeeded; the tokens from before stay."""
+        return TokenDraft(self._file, self._key, self.url, self.client, self.scopes)
+
     def forget(self) -> bool:
         """Takes them out; False: there were none."""
         if self._key not in self._read_all():
@@ -108,6 +112,29 @@ class TokenFile:
             file.flush()
             os.fsync(file.fileno())  # else a power cut may leave the name with nothing behind it
         os.replace(fresh, self._file)
+
+
+class TokenDraft(TokenFile):
+    """The same in memory, until `keep` replaces what is in the file in one step."""
+
+    def __init__(self, file: Path, key: str, url: str, client: OwnClient | None, scopes: str) -> None:
+        self.url = url
+        self.client = client
+        self._file = file
+        self._key = key
+        self._entry: dict[str, Any] = {"scopes": scopes} if scopes else {}
+
+    def read(self) -> dict[str, Any]:
+        return self._entry
+
+    def update(self, key: str, value: Any) -> None:
+        self._entry[key] = value
+
+    def keep(self) -> None:
+        with hold_lock(self._file):
+            known = self._read_all(for_change=True)
+            known[self._key] = self._entry
+            self._write_all(known)
 
 
 def join_scopes(*scopes: str | None) -> str:

@@ -27,7 +27,7 @@ from planck.store.threads import run_blocking
 from planck.toolkit.journal import Entry
 
 if TYPE_CHECKING:
-    from planck.session.undo import Selection, UndoPlan
+    from planck.session.undo import Selection, UndoableTurn, UndoPlan
     from planck.store.library import Library
     from planck.workspace.paths.paths import Root
 
@@ -206,6 +206,12 @@ class HeldSession:
 
         root = undo.open_places(self._log.store, self._root)
         return undo.plan(self._log.store, root, selection, self._keys.redactor())
+
+    def undo_turns(self) -> "tuple[UndoableTurn, ...]":
+        from planck.session import undo
+
+        root = undo.open_places(self._log.store, self._root)
+        return undo.list_turns(self._log.store, root, self._keys.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo

@@ -17,6 +17,7 @@ from planck.records.events import (
     Event,
     FileChanged,
     ModeChanged,
+    Origin,
     PermissionDecision,
     RequestKey,
     SessionResumed,
@@ -101,6 +102,19 @@ class UndoPlan(msgspec.Struct, frozen=True):
     """What a client called its request to do it: recorded with the first change."""
 
 
+class UndoableTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of the orchestrator's with file changes that are not undone yet."""
+
+    turn: int
+    prompt: str
+    """What the user wrote last before it."""
+    agents: tuple[str, ...]
+    paths: tuple[str, ...]
+    """The files that an undo of this turn would change now."""
+    conflicts: tuple[str, ...]
+    """The files that it would leave as they are, because they changed since."""
+
+
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The change that one call made to one file."""
 
@@ -135,6 +149,29 @@ def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Undo
         _step(root, path, [c for c in chosen if c.fact.path == path], imported=imported) for path in paths
     )
     return UndoPlan(steps, tuple(story.list_commands(selection, chosen)))
+
+
+def list_turns(log: Log, root: Root, redactor: Redactor) -> tuple[UndoableTurn, ...]:
+    """Lists the turns that an undo can name, the newest first."""
+    story = _Story(log.read(), redactor, root)
+    imported = IMPORTED in log.meta
+    found = []
+    for turn, changes in story.group_by_turn().items():
+        paths = dict.fromkeys(change.fact.path for change in changes)
+        steps = [
+            _step(root, path, [one for one in changes if one.fact.path == path], imported=imported)
+            for path in paths
+        ]
+        found.append(
+            UndoableTurn(
+                turn=turn,
+                prompt=story.prompts.get(turn, ""),
+                agents=tuple(dict.fromkeys(change.agent for change in changes)),
+                paths=tuple(step.path for step in steps if not step.conflict and step.now != step.then),
+                conflicts=tuple(step.path for step in steps if step.conflict),
+            )
+        )
+    return tuple(found)
 
 
 class Interrupted(msgspec.Struct, frozen=True):
@@ -256,6 +293,8 @@ class _Story:
         self.changes: list[Change] = []
         self.pending: list[FileChanged] = []
         """Changes of undos that were recorded and could still be made, newest first."""
+        self.prompts: dict[int, str] = {}
+        """By turn, what the user wrote last before it."""
         self._missed: set[tuple[str, str]] = set()
         """Those that did not happen."""
         self._calls: dict[str, tuple[str, int, ToolStart]] = {}
@@ -265,7 +304,7 @@ class _Story:
         self._undos: dict[tuple[str, str], tuple[str, ...]] = {}
         facts: list[tuple[FileChanged, str, int]] = []
         told, resumes = 0, [0, 0]
-        orchestrator, turn, mode = "", 0, ""
+        orchestrator, turn, mode, asked = "", 0, "", ""
         running: set[str] = set()
         for event in events:
             match fact := view(event):
@@ -274,6 +313,7 @@ class _Story:
                     orchestrator = orchestrator or started.agent.id
                 case TurnStart() if event.agent_id == orchestrator:
                     turn = event.turn
+                    self.prompts[turn] = asked
                 case ToolStart() as start:
                     self._calls[start.id] = (event.agent_id or "", turn, start)
                     running.add(start.id)
@@ -290,6 +330,9 @@ class _Story:
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
                 case Envelope() as message if is_news(message):
                     told = len(facts)
+                case Envelope(kind="prompt", sender="user", origin=None | Origin.USER) as message:
+                    if message.receiver == orchestrator:
+                        asked = str(message.typed or message.text)
                 case SessionResumed():  # whoever resumed it has told of the undos before
                     resumes.append(len(facts))
                 case _:
@@ -318,13 +361,24 @@ class _Story:
             fact.path for fact in self.unconfirmed if (fact.call_id, fact.path) not in self._missed
         )
 
-    def select(self, selection: Selection) -> list[Change]:
-        """Returns the changes asked for that are not undone yet, in order."""
-        live = [
+    def list_live(self) -> list[Change]:
+        return [
             change
             for change in self.changes
             if not self.is_undone(change) and not change.same and change.fact.undoable is not False
         ]
+
+    def group_by_turn(self) -> dict[int, list[Change]]:
+        """Returns what agents changed and nobody undid, by turn, the newest first."""
+        turns: dict[int, list[Change]] = {}
+        for change in self.list_live():
+            if not change.fact.undoes:
+                turns.setdefault(change.turn, []).append(change)
+        return dict(sorted(turns.items(), reverse=True))
+
+    def select(self, selection: Selection) -> list[Change]:
+        """Returns the changes asked for that are not undone yet, in order."""
+        live = self.list_live()
         own = [change for change in live if not change.fact.undoes]
         if selection.call:
             found = [change for change in live if change.fact.call_id == selection.call]
@@ -337,6 +391,14 @@ class _Story:
         else:
             turn = selection.turn or max((change.turn for change in own), default=0)
             found = [change for change in own if change.turn == turn]
+        turns = [*self.group_by_turn()]
+        if not found and selection.turn and turns:
+            named = ", ".join(map(str, turns))
+            raise UndoError(
+                ErrorKind.NOT_FOUND,
+                f"Nothing to undo in turn {selection.turn}. Turns with changes, newest first: {named}.",
+                {"turns": turns},
+            )
         if not found:
             raise UndoError(
                 ErrorKind.NOT_FOUND,

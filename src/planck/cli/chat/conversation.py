@@ -85,9 +85,9 @@ class Conversation:
             await asyncio.wait(ending)
             while not self._lines.empty():
                 talk.queued.append((self._lines.get_nowait().text, ""))
+            name, empty = talk.session.name, talk.is_empty
             await talk.aclose()
-        name = talk.session.name
-        if not talk.is_empty:
+        if not empty:
             say(self, f"Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from planck.cli.chat import undoing
 from planck.cli.chat.pager import ChangeList
 from planck.cli.errors import UsageError
-from planck.cli.tell.blocks import Told, say
+from planck.cli.tell.blocks import Told, say, say_rows
 from planck.cli.tell.diffs import draw_diff
 from planck.cli.tell.styled import Line, make_line
-from planck.cli.tell.undo import list_obstacles, report
-from planck.headless import FileDiff, OutputFile, Project, Selection
+from planck.cli.tell.undo import is_redo, list_obstacles, list_turns, report
+from planck.headless import FileDiff, OutputFile, Project, Selection, UndoableTurn
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -69,10 +69,9 @@ async def _take_back(talk: "Talk", change: FileDiff) -> str:
         undo = undone[-1] if undone else ""
     try:
         plan = talk.session.undo_plan(Selection(call=undo or change.call_id))
-        call = await talk.session.undo(plan)
+        await talk.session.undo(plan)
     except PlanckError as failure:
         return failure.err.message
-    talk.last_undo = "" if undo else call
     return " · ".join([report(plan, "press u"), *list_obstacles(plan)])
 
 
@@ -92,17 +91,42 @@ def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
 
 async def run_undo(talk: "Talk", rest: str) -> None:
     """Shows what it takes back while it does; it can be taken back itself."""
-    talk.last_undo = await undoing.undo(talk.frontend, talk.session, selection_of(rest.split()), back="/redo")
+    words = rest.split()
+    if words == ["list"]:
+        _list_turns(talk, talk.session.undo_turns())
+        return
+    selection = selection_of(words)
+    if await undoing.undo(talk.frontend, talk.session, selection, back="/redo"):
+        return
+    if not words or selection.turn:
+        others = [one for one in talk.session.undo_turns() if one.paths]
+        if others:
+            say(talk.frontend, "These turns can be undone around it:")
+            _list_turns(talk, others)
+
+
+def _list_turns(talk: "Talk", turns: Sequence[UndoableTurn]) -> None:
+    say_rows(talk.frontend, list(list_turns(turns)))
+    if turns:
+        newest = next((one.turn for one in turns if one.paths), 0)
+        if newest:
+            say(talk.frontend, f"/undo {newest} undoes turn {newest}.", "dim")
+    else:
+        say(talk.frontend, "Nothing to undo: no turn has file changes that are not undone.")
 
 
 async def run_redo(talk: "Talk", rest: str) -> None:
-    if not talk.last_undo:
-        by_id = "use /undo --call ID (/diff lists the IDs)"
-        how = "select the change in /diff and press u" if talk.frontend.live else by_id
-        say(talk.frontend, f"Nothing to redo in this conversation. To reverse an earlier undo, {how}.")
+    """The log knows what is undone: after a resume, and after an undo that changed nothing."""
+    undone = [one.call_id for one in talk.session.changes() if _is_to_redo(one)]
+    if not undone:
+        say(talk.frontend, "Nothing to redo: no undo is in force.")
         return
-    call, talk.last_undo = talk.last_undo, ""
-    await undoing.undo(talk.frontend, talk.session, Selection(call=call))
+    await undoing.undo(talk.frontend, talk.session, Selection(call=undone[-1]))
+
+
+def _is_to_redo(change: FileDiff) -> bool:
+    """Whether it is an undo that nobody reversed, and not itself the reversal of one."""
+    return bool(change.undoes) and not change.undone and not is_redo(change.undoes)
 
 
 def selection_of(words: Sequence[str]) -> Selection:
@@ -110,6 +134,8 @@ def selection_of(words: Sequence[str]) -> Selection:
     match words:
         case []:
             return Selection()
+        case [number] if number.isdigit() and number != "0":
+            return Selection(turn=int(number))
         case ["--agent", name]:
             return Selection(agent=name)
         case ["--turn", number] if number.isdigit():
@@ -117,7 +143,9 @@ def selection_of(words: Sequence[str]) -> Selection:
         case ["--call", id]:
             return Selection(call=id)
     raise UsageError(
-        ErrorKind.INVALID_ARGS, "Unknown arguments. Use --agent NAME, --turn N, --call ID, or none."
+        ErrorKind.INVALID_ARGS,
+        "Unknown arguments. Use a turn number, --agent NAME, --turn N, --call ID, or none. "
+        "/undo list shows the turns.",
     )
 
 

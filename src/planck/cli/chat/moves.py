@@ -25,10 +25,11 @@ def _read_for_resume(talk: "Talk") -> RunOptions:
 async def run_new(talk: "Talk", rest: str) -> None:
     options = replace(read_options(talk.options), team=rest, name="")
     session = await talk.planck.start(settings=options)
-    before = talk.session.name
+    before = "" if talk.is_empty else talk.session.name
     await talk.change(session)
     talk.greet()
-    say(talk.frontend, f"Previous session: /resume {before}", "dim")
+    if before:
+        say(talk.frontend, f"Previous session: /resume {before}", "dim")
 
 
 async def run_clear(talk: "Talk", rest: str) -> None:

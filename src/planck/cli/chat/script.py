@@ -71,12 +71,12 @@ class Script:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             loop.remove_signal_handler(signal.SIGTERM)
+            name, empty = talk.session.name, talk.is_empty
             await talk.aclose()
         if not said and not self._lines.terminal:
             self._terminal.line(format_error(ErrorKind.NO_PROMPT, 'No prompt. Pass one: `planck run "..."`.'))
             return Exit.USAGE
-        name = talk.session.name
-        if not talk.is_empty:
+        if not empty:
             self._terminal.line(f"planck: Session {name} saved. Resume with: planck -r {name}")
         return talk.code
 

@@ -54,7 +54,12 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         "files",
         (
             Command("diff", "[--turn N | --agent NAME]", "Show the file changes that agents made"),
-            Command("undo", "[--turn N | --agent NAME | --call ID]", "Undo file changes that agents made"),
+            Command(
+                "undo",
+                "[N | list | --agent NAME | --call ID]",
+                "Undo the file changes of the newest turn or of turn N",
+                ("list",),
+            ),
             Command("redo", "", "Reverse the last undo"),
             Command("export", "[FILE]", "Write the conversation to a Markdown file"),
             Command("copy", "", "Copy the last answer to the clipboard"),

@@ -79,7 +79,6 @@ class Talk:
         """What is said, and to whom, once the turn has ended."""
         self.rewind_to: tuple[int, bool] | None = None
         """The next message goes on from after this event; with the files, or without."""
-        self.last_undo = ""
         self.known_models: list[str] = []
         """Those that were listed once in this conversation: for completion."""
         self.known_prompts: list[ServerPrompt] = []
@@ -160,8 +159,8 @@ class Talk:
         self._tell_rest()
         self.drop_queued()
         self._ran.clear()
-        self.rewind_to, self.last_undo = None, ""
-        await before.aclose()
+        self.rewind_to = None
+        await self._close(before, empty=self.is_empty)
         self.open(session)
 
     async def aclose(self) -> None:
@@ -170,6 +169,14 @@ class Talk:
             await self._watch.finish()
         self._tell_rest()
         self.drop_queued()
+        await self._close(self.session, empty=self.is_empty)
+
+    async def _close(self, session: OpenSession, *, empty: bool) -> None:
+        """One in which nothing was said leaves no row in a list, unless the user gave it a name."""
+        await session.aclose()
+        if empty and not self.options.name:
+            with contextlib.suppress(PlanckError):  # it stays, as an empty one
+                await asyncio.to_thread(self.planck.archive.delete, session.id)
 
     @property
     def busy(self) -> bool:
@@ -411,7 +418,7 @@ class Talk:
         if files:
             from planck.cli.chat.undoing import undo_after
 
-            self.last_undo = await undo_after(self.frontend, self.session, to) or self.last_undo
+            await undo_after(self.frontend, self.session, to)
         if failure := await self.session.rewind(to):
             raise PlanckError(failure.kind, failure.message, failure.details)
 

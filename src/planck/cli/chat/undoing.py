@@ -10,8 +10,8 @@ from planck.headless import OpenSession, Selection, UndoError
 MAX_DIFF = 2_000
 
 
-async def undo(view: Shows, session: OpenSession, selection: Selection, *, back: str = "") -> str:
-    """Returns the call of the undo; `back`: what takes it back, where that is shorter than naming it."""
+async def undo(view: Shows, session: OpenSession, selection: Selection, *, back: str = "") -> bool:
+    """Returns whether it changed a file; `back`: what takes it back, where that is shorter than naming it."""
     plan = session.undo_plan(selection)
     lines: list[Line] = []
     for step in plan.steps:
@@ -23,18 +23,13 @@ async def undo(view: Shows, session: OpenSession, selection: Selection, *, back:
         say(view, f"  {note}", "yellow")
     call = await session.undo(plan)
     say(view, report(plan, back or f"/undo --call {call}"))
-    return call
+    return bool(lines)
 
 
-async def undo_after(view: Shows, session: OpenSession, seq: int) -> str:
-    """Takes back what was written since an event, the newest first; around the user's own later edits.
-
-    Returns the call of the last undo; empty where there was none.
-    """
-    last = ""
+async def undo_after(view: Shows, session: OpenSession, seq: int) -> None:
+    """Takes back what was written since an event, the newest first; around the user's own later edits."""
     for call in await list_calls_after(session, seq):
         try:
-            last = await undo(view, session, Selection(call=call))
+            await undo(view, session, Selection(call=call))
         except UndoError as failure:
             say(view, f"{failure.err.message}", "yellow")
-    return last

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import add_shared
 from planck.cli.place import find_place
@@ -36,6 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 async def run(options: argparse.Namespace) -> int:
     async with headless.Planck(workspace=find_place(options)) as planck:
         if options.action == "status":
+            refuse_words(options.provider, step="It shows all providers.")
             return _status(planck.auth.status(), options.json)
         if not options.provider:
             raise UsageError(

@@ -7,7 +7,7 @@ import json
 import sys
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
@@ -33,6 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.action == "set":
         return _set(options)
+    if options.action == "show":
+        refuse_words(options.key, step='It shows everything. For one key, run "planck config explain KEY".')
+    refuse_words(options.value, step='To change it, run "planck config set KEY VALUE".')
     loaded = open_project(options).resources.loaded
     for notice in loaded.notices:
         complain(make_plain(notice))

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from planck import headless
+from planck.cli.errors import refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import find_place
@@ -26,6 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
+    if options.action == "list":
+        refuse_words(options.model, step='It lists all models. To try one, run "planck models test MODEL".')
     return await (_test(options) if options.action == "test" else _list(options))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain, report_error
@@ -33,7 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="Session, file or text"
     )
-    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: New name")
+    parser.add_argument(
+        "more", nargs="*", metavar="NEW|ID|NAME", help="rename: New name; delete: More sessions"
+    )
     parser.add_argument("--all", action="store_true", help="Include sessions from other workspaces")
     parser.add_argument("--at", type=int, metavar="SEQ", help="fork: Event to fork after (default: the last)")
     parser.add_argument("--name", default="", help="fork: Name of the new session")
@@ -87,6 +89,17 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             ErrorKind.INVALID_ARGS, f'Missing argument. Example: "planck sessions {options.action} {which}".'
         )
+    taken = {"rename": 1, "delete": len(options.more)}.get(options.action, 0)
+    if options.action in ("list", "tree"):
+        options.more = [word for word in (options.what, *options.more) if word]
+    if len(options.more) > taken:
+        how = {
+            "search": "Put a text of several words in quotes.",
+            "list": 'To search, run "planck sessions search TEXT".',
+            "tree": "It shows all sessions.",
+        }
+        step = how.get(options.action, "Name one session at a time.")
+        refuse_words(options.more[taken], step=step)
     match options.action:
         case "list" | "tree":
             _list(archive, options)
@@ -109,8 +122,9 @@ def run(options: argparse.Namespace) -> int:
         case "fork":
             forked = asyncio.run(archive.fork(options.what, at=options.at, name=options.name))
             _done("Forked", forked, options.json)
+            complain(f"Resume it with: planck -r {make_plain(forked.name)}")
         case "rename":
-            _done("Renamed", asyncio.run(archive.rename(options.what, options.new)), options.json)
+            _done("Renamed", asyncio.run(archive.rename(options.what, "".join(options.more))), options.json)
         case "delete":
             return _delete(archive, options)
         case "search":
@@ -303,27 +317,35 @@ def _done(what: str, info: headless.SessionInfo, as_json: bool) -> None:
 
 
 def _delete(archive: headless.Archive, options: argparse.Namespace) -> int:
-    info = archive.info(options.what)
+    """Deletes all that are named, or nothing: each is looked up before the first one goes."""
+    found = {info.id: info for info in map(archive.info, (options.what, *options.more))}
+    for id in found:
+        archive.check_free(id)
     if not options.yes:
         from planck.cli.ask.typed_line import ask
 
-        archive.check_free(info.id)
-        about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
+        for info in found.values():
+            about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
+            print(f"{make_plain(info.name)} ({make_plain(info.id)}), {say('events', info.head)}{about}")
+        which = "this session" if len(found) == 1 else f"these {len(found)} sessions"
         answer = ask(
-            f"{make_plain(info.name)} ({make_plain(info.id)}), {say('events', info.head)}{about}\n"
-            "Delete this session permanently? [y/N] ",
+            f"Delete {which} permanently? [y/N] ",
             without_terminal="Deleting is permanent and must be confirmed in a terminal. "
-            f'Without one, run "planck sessions delete {info.id} --yes".',
+            f'Without one, run "planck sessions delete {" ".join(found)} --yes".',
         )
         if answer.lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 0
-    _done("Deleted", archive.delete(info.id), options.json)
+    for id in found:
+        _done("Deleted", archive.delete(id), options.json)
     return 0
 
 
 def _search(archive: headless.Archive, options: argparse.Namespace) -> int:
-    hits = archive.search(options.what, everywhere=options.all, limit=options.limit)
+    def skip(info: headless.SessionInfo, why: str) -> None:
+        complain(f"Session {make_plain(info.name)} was not searched completely: {fit_line(why, 300)}")
+
+    hits = archive.search(options.what, everywhere=options.all, limit=options.limit, skipped=skip)
     if options.json:
         _print(list(hits), (), as_json=True)
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import open_project
@@ -26,6 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     catalog = open_project(options).resources.skills()
+    if options.action == "list":
+        refuse_words(options.name, step='It lists all skills. To see one, run "planck skills show NAME".')
     if options.action == "show":
         if not options.name:
             raise UsageError(ErrorKind.INVALID_ARGS, f'Missing skill. Example: "{EXAMPLE}".')

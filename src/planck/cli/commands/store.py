@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, subcommand
 from planck.records.outcome import ErrorKind
@@ -65,6 +65,7 @@ async def _ask(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
 
 async def _tokens(desk: headless.StoreDesk, options: argparse.Namespace) -> int:
     if options.what == "list":
+        refuse_words(options.who, step="It lists all tokens.")
         rows = [{"who": row.who, "role": row.role, "digest": row.digest[:12]} for row in await desk.tokens()]
         if options.json:
             print_json(rows)

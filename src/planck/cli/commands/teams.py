@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from planck import headless
-from planck.cli.errors import UsageError
+from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, TRUST, add_shared
 from planck.cli.place import open_project
@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
     planck = headless.Planck.of(open_project(options))
     if options.action == "list":
+        refuse_words(options.team, step='It lists all teams. To see one, run "planck teams show ALIAS".')
         return _list(planck, options.json)
     if not options.team:
         raise UsageError(ErrorKind.INVALID_ARGS, f'Missing team. Run "planck teams {options.action} ALIAS".')

@@ -8,7 +8,7 @@ from planck import headless
 from planck.cli.parser import add_folders, add_place
 from planck.cli.place import find_place, say_place
 from planck.cli.streams import report_error
-from planck.cli.tell.undo import preview, report
+from planck.cli.tell.undo import list_turns, preview, report
 from planck.records.outcome import ErrorKind
 
 EXAMPLE = "planck undo --agent builder"
@@ -18,6 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--agent", default="", metavar="NAME", help="Undo everything this agent wrote")
     which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything written in turn N")
+    which.add_argument("--list", action="store_true", help="List the turns that can be undone")
     which.add_argument(
         "--call",
         default="",
@@ -44,6 +45,10 @@ async def run(options: argparse.Namespace) -> int:
         say_place(planck.project)
         id = options.resume or planck.archive.newest_id()
         async with planck.hold(id) as session:
+            if options.list:
+                turns = session.undo_turns()
+                print("\n".join(list_turns(turns)) if turns else "Nothing to undo.")
+                return headless.Exit.DONE
             plan = session.undo_plan(headless.Selection(options.agent, options.turn, options.call))
             print(preview(plan))
             if options.dry_run:
@@ -51,8 +56,8 @@ async def run(options: argparse.Namespace) -> int:
             if not any(not step.conflict for step in plan.steps):
                 report_error(
                     ErrorKind.EDIT_CONFLICT,
-                    "Nothing was changed, because every change has a conflict. "
-                    "Resolve the conflicts shown above.",
+                    "Nothing was changed, because every change has a conflict. Resolve the conflicts "
+                    'shown above, or run "planck undo --list" to see the turns that can be undone.',
                 )
                 return headless.Exit.FAILURE
             if not options.yes:

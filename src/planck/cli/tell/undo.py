@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from planck.records.diffs import name_path
-from planck.records.visible import make_plain
+from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
-    from planck.headless import UndoPlan
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from planck.headless import UndoableTurn, UndoPlan
 
 
 def preview(plan: "UndoPlan") -> str:
@@ -25,12 +27,26 @@ def list_obstacles(plan: "UndoPlan") -> list[str]:
     return [*lines, *(f"this command cannot be undone: {command}" for command in plan.commands)]
 
 
+def is_redo(undone: "Sequence[str]") -> bool:
+    """Whether what was undone are undos."""
+    return all(call.startswith("undo-") for call in undone)
+
+
+def list_turns(turns: "Iterable[UndoableTurn]") -> "Iterator[str]":
+    """A row for each turn: its number, what was asked, which files an undo changes, and which it leaves."""
+    for one in turns:
+        asked = f"  {fit_line(one.prompt, 40)}" if one.prompt else ""
+        files = ", ".join(map(name_path, one.paths)) or "nothing can be undone"
+        kept = f"; changed since: {', '.join(map(name_path, one.conflicts))}" if one.conflicts else ""
+        yield make_plain(f"turn {one.turn}{asked}  {files}{kept}  ({', '.join(one.agents)})")
+
+
 def report(plan: "UndoPlan", back: str) -> str:
     """`back`: what is entered to take that back."""
     done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
         return "No files changed."
-    did = "Redid" if all(call.startswith("undo-") for step in done for call in step.calls) else "Undid"
+    did = "Redid" if all(is_redo(step.calls) for step in done) else "Undid"
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
     names = ", ".join(name_path(step.path) for step in done)
     return make_plain(f"{did} the changes in {files}: {names}. To reverse this: {back}")

@@ -83,8 +83,15 @@ class PoolArchive(Archive):
     def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
         return super().sessions(everywhere=True, limit=limit)
 
-    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
-        return super().search(text, everywhere=True, limit=limit)
+    def search(
+        self,
+        text: str,
+        *,
+        everywhere: bool = False,
+        limit: int = 50,
+        skipped: Callable[[SessionInfo, str], None] | None = None,
+    ) -> Iterator["Hit"]:
+        return super().search(text, everywhere=True, limit=limit, skipped=skipped)
 
 
 async def find_address(project: Project, store: str) -> str:

@@ -397,7 +397,8 @@ class Root:
         why = f" ({why})" if why else ""
         return WorkspaceError(
             ErrorKind.OUTSIDE_WORKSPACE,
-            f"{path!r} is outside the workspace{why}; use a path relative to {str(self.path)!r}",
+            f"{path!r} is outside the workspace {str(self.path)!r}{why}; use a path in it, read the file "
+            "with a command, or ask the user to add its folder with /add-dir",
         )
 
     def _open_error(

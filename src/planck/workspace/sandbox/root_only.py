@@ -9,6 +9,7 @@ import stat
 from functools import cache
 
 _LOOKED_AT = {
+    **{"/": 1, "/mnt": 2, "/media": 3},
     **{"/etc": 6, "/usr/local/etc": 3, "/opt": 2, "/srv": 2, "/boot": 1},
     **{f"/var/{name}": 2 for name in ("lib", "log", "cache", "spool", "backups", "mail")},
 }
@@ -23,6 +24,7 @@ def list_root_only() -> tuple[str, ...]:
     Without what is empty: each is one more mount for every command.
     """
     found: list[str] = []
+    home = os.path.expanduser("~root")  # what is seen of a home has rules of its own
     seen = 0
     level = [*_LOOKED_AT.items()]
     while level and seen < _MAX_ENTRIES:
@@ -33,6 +35,8 @@ def list_root_only() -> tuple[str, ...]:
             continue
         for entry in entries:
             seen += 1
+            if entry.path == home:
+                continue
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:

@@ -6,7 +6,7 @@ hidden, too. It is not writable: what should last is refused, and not lost. Cach
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planck.own_code import follow
 from planck.records.authority import Confinement
@@ -40,7 +40,9 @@ class View:
         """The user's own, if it is hidden."""
         self.words = tuple(self._make_words())
         """Mounts, outer places first: what lies deeper covers what is around it."""
-        places = (*confinement.masked, *(list_root_only() if os.geteuid() == 0 and owner is None else ()))
+        as_root = os.geteuid() == 0 and owner is None
+        own = [place for place in list_root_only() if not _holds(place, confinement.seen)] if as_root else ()
+        places = (*confinement.masked, *own)
         self.masked = tuple(sorted(place for place in places if self._is_masked(place)))
         """What must still be hidden in what is seen."""
 
@@ -65,6 +67,8 @@ class View:
                 yield from self._make_folders(place, around, made)
             if place in self._writable:  # a member's may be a folder in a root that it can only read
                 yield from ("--bind", place, place)
+            elif place == "/":
+                continue  # seen already: once more, it would cover what is mounted in it
             elif place in self._roots:
                 yield from ("--ro-bind", place, place)
             elif place in self._closed:
@@ -113,6 +117,10 @@ class View:
             return self._owner is None or can_reach(place, self._owner)
         except OSError:
             return False
+
+
+def _holds(folder: str, places: Sequence[str]) -> bool:
+    return any(is_inside(place, (folder,)) for place in places)
 
 
 def _show(place: str) -> Iterator[str]:
