@@ -16,7 +16,6 @@ from planck.records.redact import Redactor
 from planck.session.outputs import find_output
 from planck.store.sqlite.library import FileLibrary, use_log
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.store import StoreError
 from planck.toolkit.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -227,7 +226,7 @@ class ArchiveReader:
                 while True:
                     try:
                         hit = next(hits, None)
-                    except StoreError as damage:
+                    except PlanckError as damage:
                         if skipped:
                             skipped(info, damage.err.message)
                         break
