@@ -30,8 +30,9 @@ pytestmark = [
 def entry(place: Path) -> dict[str, Any]:
     """A server whose program lies there."""
     quiet = '    if name == "quiet":'
-    pid = '    if "pid" in arguments:\n        return say({"id": id, "result": text(str(os.getpid()))})\n'
-    place.write_text(FAKE.read_text().replace(quiet, pid + quiet))
+    told = 'text(globals().setdefault("TOKEN", os.urandom(8).hex()))'
+    token = f'    if "token" in arguments:\n        return say({{"id": id, "result": {told}}})\n'
+    place.write_text(FAKE.read_text().replace(quiet, token + quiet))
     return {"command": sys.executable, "args": ["-S", "-E", str(place)]}
 
 
@@ -91,7 +92,7 @@ async def test_a_yes_for_the_session_goes_on_with_the_process_that_runs(tmp_path
     for folder in ("work", "outside"):
         (tmp_path / folder).mkdir()
     servers = {"fake": entry(tmp_path / place / "server.py")}
-    calls = [("mcp__fake__echo", {"pid": True})] * 3
+    calls = [("mcp__fake__echo", {"token": True})] * 3
     asked, ends = await ask(tmp_path, servers, *calls, scope=Scope.SESSION)
     assert (len(asked), len({*ends})) == (1, 1)
 
