@@ -157,7 +157,7 @@ def run_once(options: argparse.Namespace) -> int:
 
 def refuse(args: Sequence[str], err: Err) -> int:
     """Reports a command line that can't be read as a result, in the format that it asks for."""
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--output-format", default="text")
     parser.add_argument("-C", dest="directory", default=None)
     parser.add_argument("--here", action="store_true")
@@ -241,7 +241,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 lines = _Lines()
                 watch = Watch(session, lines.add, flush=lines.flush)
             elif options.output_format == "text" and not options.verbose:
-                watch = Watch(session, _tell_retry, words=False)
+                watch = Watch(session, partial(_tell_trouble, session), words=False)
             told = Watch(session, _open_reporter(session).show) if options.verbose else None
             result = await stops.run(work)
             for one in (watch, told):
@@ -261,10 +261,14 @@ def _open_reporter(session: OpenSession) -> "Reporter":
     return Reporter(Terminal(out=sys.stderr), session, verbose=True)
 
 
-def _tell_retry(event: SessionEvent) -> None:
-    """Says on standard error why an answer takes longer, where nothing else would tell."""
+def _tell_trouble(session: OpenSession, event: SessionEvent) -> None:
+    """Says on standard error why an answer takes longer, or that a member failed: nothing else would tell."""
     if event.type == "status" and (data := event.data)["component"] == "model" and data["state"] in _RETRIES:
         print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+    elif event.type == "error" and event.agent_id not in (None, session.orchestrator.id):
+        name = next((spec.name for spec in session.members if spec.id == event.agent_id), "A member")
+        why = fit_line(f"{event.data['message']} [{event.data['kind']}]")
+        print(f"planck: {fit_line(name)} failed: {why}", file=sys.stderr, flush=True)
 
 
 _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})

@@ -9,10 +9,10 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Shared, prose
-from planck.tools.results import Ran, command_outcome
+from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.process.jobs import Jobs
 from planck.workspace.process.output import KEEP_BYTES, drop_controls
-from planck.workspace.process.process import Command, allowed, run, shell, start
+from planck.workspace.process.process import Command, Completed, allowed, run, shell, start
 from planck.workspace.sandbox.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
@@ -47,7 +47,8 @@ def bash_tool(shared: Shared) -> Tool:
                 return await _in_background(jobs, ctx, args["command"], command)
             note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=args["command"])
             with jobs.watch(ctx.call_id), closing(_Progress(ctx.progress)) as progress:
-                done = await run(command, timeout_ms / 1000, progress.hear, note)
+                leave = partial(_leave, ctx)
+                done = await run(command, timeout_ms / 1000, progress.hear, note, leave)
         advice = "set a longer timeout, or pass background for a server"
         ran = Ran(ctx.call_id, timeout_ms, args["command"], advice, ctx.confinement, escalates=True)
         return command_outcome(done, ran)
@@ -70,6 +71,10 @@ def bash_tool(shared: Shared) -> Tool:
         confinable=True,
         probe_in_sandbox=True,
     )
+
+
+def _leave(ctx: ToolContext, done: Completed) -> None:
+    ctx.keep_partial(describe_partial(done, ctx.call_id))
 
 
 async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Command) -> Outcome:
