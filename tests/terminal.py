@@ -228,6 +228,13 @@ async def talk(bench: Bench, *args: str, columns: int = 80, ready: str = "? keys
 
 
 async def leave(run: TerminalRun) -> None:
-    """Ends a conversation as people do, by Ctrl+D."""
-    run.type("\x04")
+    """Ends a conversation as people do, by Ctrl+D; twice, for the case that its turn has not quite ended."""
+    run.type("\x04\x04")
+    assert await run.end() == 0
+
+
+async def enter_exit(run: TerminalRun, at: int) -> None:
+    """Ends a conversation by its command, which says how to resume it; `at`: behind what was waited for."""
+    run.type("/exit\r")
+    await run.until("Resume with: planck -r", at)
     assert await run.end() == 0

@@ -19,6 +19,7 @@ ALLOWED = {
     "api/presence.py": (2, HOME),
     "cli/screen/console.py": (1, PIPE),
     "cli/screen/history.py": (2, HOME),
+    "cli/screen/unsent.py": (1, f"{HOME}; no link is followed at its name"),
     "cli/ask/editor.py": (1, FRESH),
     "cli/commands/serve.py": (1, f"{HOME}; a new file only"),
     "cli/streams.py": (2, "/dev/null"),

@@ -49,7 +49,7 @@ def test_every_command_and_each_of_its_actions_has_help_and_tells_a_mistake_in_o
     for words in ([name], *([name, action] for action in (re.split("[|,]", actions[1]) if actions else ()))):
         assert main([*words, "--no-such-option"]) == 2
         said = capsys.readouterr().err
-        assert re.fullmatch(r'error: .+\. Run "planck.* --help"\. \[invalid_args\]\n', said)
+        assert re.fullmatch(r'error: .+[.?] Run "planck.* --help"\. \[invalid_args\]\n', said)
 
 
 def test_what_the_page_calls_not_built_is_refused_with_the_same_words(

@@ -256,6 +256,8 @@ class Foreign:
             self._turn = None
             if not answered:
                 await self._stop(client, prompt)
+                with suppress(PlanckError):
+                    await turn.flush()  # what it said before it was stopped was shown
                 await self._record_unknown_cost()
 
     async def _wait(

@@ -140,6 +140,7 @@ class Actor:
         """
         if self.opening is None or self._work is None or not self._work.done():
             return None
+        cut = self.agent.end_open_answer()
         status, text, error = self._outcome(self._work)
         facts: list[View] = []
         if not self.agent.history.in_turn:  # stopped before it could record its start
@@ -148,6 +149,7 @@ class Actor:
                 return None
             facts += self.agent.begin_turn(self.opening)
         facts += self.agent.end_open_calls()
+        facts += cut
         facts += self.agent.take_news()
         facts += self.agent.settle(self.agent.tally)
         if error:

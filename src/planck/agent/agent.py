@@ -25,6 +25,7 @@ from planck.records.events import (
     ModelChanged,
     Origin,
     Status,
+    TextDelta,
     ToolsChanged,
     ToolStart,
     TurnStart,
@@ -32,7 +33,7 @@ from planck.records.events import (
     View,
 )
 from planck.records.history import History, make_news
-from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
+from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids, Schedule
 from planck.records.specs import AgentSpec, Limits, ToolSpec
@@ -51,6 +52,7 @@ CUT = (
 )
 """What stands below a final text that the model could not finish."""
 
+_UNFINISHED = "your answer above was interrupted before it was complete"
 _STUCK = (
     "this call was not run again, because it gave the same result {} times; "
     "do something else, or end your turn and say what is blocking you"
@@ -150,6 +152,8 @@ class Agent:
         self._news: list[Envelope] = []
         """What changed, not shown yet."""
         self._begun = ""
+        self._heard: list[str] = []
+        """The text so far of the answer that is being written."""
         self._out: Err | None = None
         """Why the request at hand is the last one that can be paid for."""
 
@@ -196,11 +200,16 @@ class Agent:
     def hear(self, item: View) -> None:
         """Show what passes of an answer; what it used is kept, for the case that none comes of it."""
         hear_count(item, self.tally)
+        if isinstance(item, TextDelta):
+            self._heard.append(item.text)
+        elif isinstance(item, Status) and item.state == "discarded":
+            self._heard.clear()
         self.scribe.publish(item)
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
         """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
         self.tally.cut()  # a request that was refused is no longer in flight
+        self._heard.clear()
         made = await self.seat.compactor.make_room(self.request(), self.scribe, overflowed=overflowed)
         if made is None:
             return False
@@ -213,6 +222,7 @@ class Agent:
             return await self.make_room(overflowed=True)
         if self.seat.spare is None or refused.kind not in UNAVAILABLE:
             return False
+        self._heard.clear()
         seat = self.seat.spare.make()
         detail = f"{str(refused).rstrip('.')}; switching from {self.seat.model.label} to {seat.model.label}"
         self.scribe.publish(Status(component="model", state="fallback", detail=detail))
@@ -305,6 +315,7 @@ class Agent:
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         estimated = self.tally.answer()
+        self._heard.clear()
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls
@@ -429,6 +440,17 @@ class Agent:
             return []
         unread = {done.call.id: done.as_fact() for done in self.kit.runner.take_unread()}
         return self.history.end_open_calls(unread)
+
+    def end_open_answer(self) -> list[View]:
+        """The facts of an answer that was stopped while it was written: its text so far, which was shown."""
+        text = "".join(self._heard)
+        self._heard.clear()
+        if not text.strip():
+            return []
+        self.turn_text = text
+        self.note(make_news(self.ids.new(self.id), self.id, _UNFINISHED, user_knows=True))
+        said = AssistantMessage((Text(text),), "", self.seat.model.model, StopReason.LENGTH)
+        return [AssistantSaid(message=said, unfinished=True)]
 
     def _find_notice(self, done: Finished) -> str:
         repeated = self._notice_repeat(done)

@@ -25,7 +25,10 @@ class Mistake(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
+    """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands.
+
+    An option is what it is called in full: a short or misspelt one is never silently another.
+    """
 
     def __init__(self, **settings: "Any") -> None:
         made = settings.pop("formatter_class", argparse.HelpFormatter)
@@ -35,11 +38,23 @@ class Parser(argparse.ArgumentParser):
             formatter: argparse.HelpFormatter = made(prog=prog, width=_find_width() - 2)
             return formatter
 
-        super().__init__(**settings, add_help=False, formatter_class=make_formatter)
+        super().__init__(**settings, add_help=False, allow_abbrev=False, formatter_class=make_formatter)
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 
     def error(self, message: str) -> "NoReturn":
-        raise Mistake(f'{_explain(message).removesuffix(".")}. Run "{self.prog} --help".')
+        text = _explain_unknown(message, self._list_options()) or _explain(message)
+        end = "" if text.endswith("?") else "."
+        raise Mistake(f'{text.removesuffix(".")}{end} Run "{self.prog} --help".')
+
+    def _list_options(self) -> "list[str]":
+        """Those of its subcommands too: which one was meant, argparse does not say."""
+        found: list[str] = []
+        for action in self._actions:
+            found += [name for name in action.option_strings if name.startswith("--")]
+            if isinstance(action.choices, dict):
+                for parser in action.choices.values():
+                    found += parser._list_options()
+        return list(dict.fromkeys(found))
 
 
 def _find_width() -> int:
@@ -51,6 +66,20 @@ def _find_width() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):
         return 80
+
+
+def _explain_unknown(message: str, known: "list[str]") -> str:
+    """Names the options that may be meant by one that there is not; empty: that is not what is wrong."""
+    head, _, rest = message.partition("unrecognized arguments: ")
+    word = rest.split(" ")[0].partition("=")[0]
+    if head or not word.startswith("-"):
+        return ""
+    from planck.records.nearest import nearest
+
+    parts = [name for name in known if word.strip("-") in name.split("-")]
+    longer = [name for name in known if len(word) > 3 and name.startswith(word)]
+    meant = list(dict.fromkeys((*parts, *longer)))[:3] or nearest(word, known)
+    return f"Unknown option: {word}." + (f" Did you mean {' or '.join(meant)}?" if meant else "")
 
 
 def _explain(message: str) -> str:
@@ -128,7 +157,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fork", action="store_true", help="With -c or -r: continue in a copy")
     parser.add_argument("--name", type=given, default=None, help="Name of the new session")
     rights = parser.add_mutually_exclusive_group()
-    rights.add_argument("--permission-mode", choices=MODES, default=None, help=MODE)
+    rights.add_argument("--permission-mode", "--mode", choices=MODES, default=None, help=MODE)
     rights.add_argument(
         "--yolo",
         dest="permission_mode",

@@ -62,11 +62,21 @@ def _read_flags(options: argparse.Namespace) -> dict[str, Any]:
 def choose_session(planck_: Planck, options: argparse.Namespace) -> None:
     """Makes `-c`, and `-r` without a name, the id of the session that is meant."""
     if options.newest:
-        options.resume = planck_.archive.newest_id()
+        options.resume = _find_newest(planck_)
     elif options.resume == PICK:
         from planck.cli.ask.pick import pick_session
 
         options.resume = pick_session(planck_.archive)
+
+
+def _find_newest(planck_: Planck) -> str:
+    try:
+        return planck_.archive.newest_id()
+    except PlanckError as failure:
+        if failure.err.kind is not ErrorKind.NOT_FOUND:
+            raise
+        text = "There is no session in this workspace yet. Leave out -c to start one."
+        raise UsageError(ErrorKind.NOT_FOUND, text) from None
 
 
 async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:

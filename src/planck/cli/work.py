@@ -158,7 +158,7 @@ def run_once(options: argparse.Namespace) -> int:
 
 def refuse(args: Sequence[str], err: Err) -> int:
     """Reports a command line that can't be read as a result, in the format that it asks for."""
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--output-format", default="text")
     parser.add_argument("-C", dest="directory", default=None)
     parser.add_argument("--here", action="store_true")
@@ -242,7 +242,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 lines = _Lines()
                 watch = Watch(session, lines.add, flush=lines.flush)
             elif options.output_format == "text" and not options.verbose:
-                watch = Watch(session, _Delays().tell, words=False)
+                watch = Watch(session, _Trouble(session).tell, words=False)
             told = Watch(session, _open_reporter(session).show) if options.verbose else None
             result = await stops.run(work)
             for one in (watch, told):
@@ -262,19 +262,25 @@ def _open_reporter(session: OpenSession) -> "Reporter":
     return Reporter(Terminal(out=sys.stderr), session, verbose=True)
 
 
-class _Delays:
-    """Says on standard error why an answer takes longer or has no tools, where nothing else would tell."""
+class _Trouble:
+    """Says on standard error why an answer takes longer, has no tools, or lacks a member that failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: OpenSession) -> None:
         from planck.cli.tell.peer_failures import PeerFailures
 
+        self._session = session
         self._failures = PeerFailures()
 
     def tell(self, event: SessionEvent) -> None:
-        if event.type != "status":
-            return
         data = event.data
-        if data["component"] == "model" and data["state"] in _RETRIES:
+        if event.type == "error" and event.agent_id not in (None, self._session.orchestrator.id):
+            members = self._session.members
+            name = next((spec.name for spec in members if spec.id == event.agent_id), "A member")
+            why = fit_line(f"{data['message']} [{data['kind']}]")
+            print(f"planck: {fit_line(name)} failed: {why}", file=sys.stderr, flush=True)
+        elif event.type != "status":
+            return
+        elif data["component"] == "model" and data["state"] in _RETRIES:
             print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
         elif failed := self._failures.describe(data):
             print(f"planck: {failed}", file=sys.stderr, flush=True)

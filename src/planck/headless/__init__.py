@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from planck.headless.services.survey import write_agents_md as write_agents_md
     from planck.headless.services.toolbox import Inventory as Inventory
     from planck.headless.services.toolbox import ToolBox as ToolBox
+    from planck.headless.services.user_shell import ShellRun as ShellRun
     from planck.headless.services.user_shell import run_in_shell as run_in_shell
     from planck.headless.services.workbench import Workbench as Workbench
     from planck.headless.services.workbench import make_token as make_token

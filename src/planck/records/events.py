@@ -235,6 +235,8 @@ class AssistantSaid(View, frozen=True, kw_only=True):
     behind_checkpoint = True
     names_paths = True
     message: AssistantMessage
+    unfinished: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether its turn was stopped while it was written: the text is what there was of it. Absent: no."""
 
 
 class ToolStart(View, frozen=True, kw_only=True):

@@ -2,10 +2,13 @@
 
 import msgspec
 
+from planck.records import codec
 from planck.records.authority import Mode
 from planck.records.board import Board
 from planck.records.ledger import Ledger
-from planck.records.rows import AgentRow, Spending
+from planck.records.messages import ToolCall
+from planck.records.rows import AgentRow, OpenCall, Spending
+from planck.records.tools import find_subject
 from planck.session.logs import SessionLog
 from planck.session.result import describe_budget
 from planck.team.member import Member
@@ -38,7 +41,7 @@ def make_opening_board(log: SessionLog, team: Team, mode: Mode) -> Board:
 def _make_row(member: Member, ledger: Ledger) -> AgentRow:
     spec, agent = member.spec, member.actor.agent
     spent = ledger.costs.sum_up(spec.id)
-    return AgentRow(
+    row = AgentRow(
         id=spec.id,
         type=spec.type,
         name=spec.name,
@@ -54,3 +57,22 @@ def _make_row(member: Member, ledger: Ledger) -> AgentRow:
         context=agent.history.tokens() if agent.history.counted else 0,
         window=spec.model.context_window,
     )
+    unfinished = member.actor.unfinished
+    if unfinished is None:
+        return row
+    # Its turn began in a process that was lost: no event from here on says that it works, or what is open.
+    calls = tuple(OpenCall(call.id, call.name, _find_subject(call), "") for call in agent.history.open_calls)
+    return msgspec.structs.replace(
+        row,
+        status="executing_tools",
+        opened_by=unfinished.opening.id,
+        steps=unfinished.steps,
+        calls=calls,
+    )
+
+
+def _find_subject(call: ToolCall) -> str:
+    try:
+        return find_subject(call.name, codec.decode(call.arguments))
+    except ValueError:
+        return ""  # the call fails when it is read

@@ -111,7 +111,7 @@ class RunTally:
             case AgentStarted(agent=agent):
                 self._costs.names[agent.id] = agent.name
             case AssistantSaid() as said:
-                self._steps += 1
+                self._steps += not said.unfinished
                 if event.agent_id == self._orchestrator_id:
                     self._text = said.message.text or self._text
             case UsageSpent() as spent:

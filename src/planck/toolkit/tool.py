@@ -67,6 +67,10 @@ def unheard(text: str) -> None:
     """Where nobody watches, progress goes nowhere."""
 
 
+def unkept(details: dict[str, Any]) -> None:
+    """Where nobody records, what a cancelled call leaves behind is lost."""
+
+
 async def unrecorded(fact: View) -> None:
     """Where there is no log (`planck tools call`), a fact goes nowhere."""
 
@@ -88,6 +92,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """What is never kept of a command's output; None: nothing is known."""
     cwd: str = "."
     """Where a command starts that names no folder: below the workspace, and no wider right."""
+    keep_partial: Callable[[dict[str, Any]], None] = unkept
+    """Takes the details of what a call had done when it was cancelled; its `output` is shown to the model."""
 
 
 Outcome = Ok[dict[str, Any]] | Err

@@ -34,6 +34,10 @@ _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
 _MAX_LEFT_BEHIND = 64
 _KEPT_PROGRESS = 64
+_STOPPED = (
+    "this call was stopped before it ended; its output so far is below. "
+    "Check what it did before you repeat it."
+)
 _REHEARSAL = 5.0
 """Seconds that a dry run may take while somebody is about to be asked."""
 
@@ -105,9 +109,12 @@ class Executor:
         self._concurrency = concurrency
         self._left_behind = 0
         self._unread: list[Finished] = []
+        self._stopped: list[Finished] = []
+        """Calls that were cancelled while they ran, and had put something out."""
 
     async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
+        self._stopped.clear()
         if len(calls) == 1:  # the usual step needs no task of its own, and waits for no slot
             self._unread = [await self._call(calls[0], None)]
             yield self._unread[0]
@@ -131,8 +138,9 @@ class Executor:
             self._unread = [task.result() for task in ended]
 
     def take_unread(self) -> list[Finished]:
-        """Returns, once, what had ended when its step was cut, whether or not it was yielded."""
-        unread, self._unread = self._unread, []
+        """Returns, once, what had ended when its step was cut, yielded or not, and what that stopped."""
+        unread = [*self._unread, *self._stopped]
+        self._unread, self._stopped = [], []
         return unread
 
     async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Preview:
@@ -161,7 +169,16 @@ class Executor:
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore | None) -> Finished:
         call, begun = read.call, self._clock.monotonic()
         progress = _Progress(call.id, self._scribe)
-        outcome = await self._outcome(read, slots, progress)
+        try:
+            outcome = await self._outcome(read, slots, progress)
+        except asyncio.CancelledError:
+            if progress.stopped and (left := progress.partial):
+                stopped = Err(ErrorKind.INTERRUPTED, _STOPPED, left)
+                self._stopped.append(self._finish(call, stopped, begun, progress))
+            raise
+        return self._finish(call, outcome, begun, progress)
+
+    def _finish(self, call: ToolCall, outcome: Any, begun: float, progress: "_Progress") -> Finished:
         took = int((self._clock.monotonic() - begun - progress.waited) * 1000)
         try:
             return self._share(finish(call, outcome, took))
@@ -204,7 +221,12 @@ class Executor:
             arguments.validate(tool, args)
             who = (site.session_id, scribe.agent_id or "", call.id, site.workspace, site.dry_run)
             ctx = ToolContext(
-                *who, progress=progress.tell, record=scribe.record, cwd=site.cwd, keys=site.keys
+                *who,
+                progress=progress.tell,
+                record=scribe.record,
+                cwd=site.cwd,
+                keys=site.keys,
+                keep_partial=progress.keep,
             )
             rights = None
             if not site.dry_run:
@@ -274,6 +296,7 @@ class Executor:
                 return task.result()
         except asyncio.CancelledError:
             await self._stop(task, tool)
+            progress.stopped = True
             raise
         await self._stop(task, tool)
         fate = "was stopped" if is_async(tool.execute) else "may still be running"  # no thread can be stopped
@@ -362,6 +385,18 @@ class _Progress:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._kept: list[str] = []
+        self._left: dict[str, Any] = {}
+        self.stopped = False
+        """Whether it was cancelled while it ran, rather than while somebody was asked."""
+
+    @property
+    def partial(self) -> dict[str, Any]:
+        """What there is of the result of a call that was stopped; empty where it has put out nothing."""
+        left = self._left or {"output": self.text}
+        return left if str(left.get("output", "")).strip() else {}
+
+    def keep(self, details: dict[str, Any]) -> None:
+        self._left = details
 
     @property
     def text(self) -> str:

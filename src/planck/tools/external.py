@@ -21,7 +21,7 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
-from planck.tools.results import Ran, command_outcome
+from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
 from planck.workspace.paths.regular import read_regular
@@ -91,6 +91,7 @@ class ExternalTool(Tool):
                     Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
                     timeout_ms / 1000,
                     lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                    on_cut=lambda done: ctx.keep_partial(describe_partial(done, ctx.call_id)),
                 )
         except PlanckError as failure:
             return failure.err

@@ -221,12 +221,24 @@ class Ran(msgspec.Struct, frozen=True):
     """Names of the user's variables that it did not get."""
 
 
+def describe_partial(done: "Completed", call_id: str) -> dict[str, Any]:
+    """Returns the details of a command that was stopped: its output so far."""
+    ours, kept = _name_whole(done, call_id)
+    return {"output": _end_with(done.output, ours), "containment": str(done.containment), **kept}
+
+
+def _name_whole(done: "Completed", call_id: str) -> tuple[list[str], dict[str, Any]]:
+    """Returns the line that says where all of a long output is, and the detail that it is kept."""
+    if done.spilled is None:
+        return [], {}
+    count = "1 line" if done.lines == 1 else f"{done.lines} lines"
+    return [f"[full output ({count}): read path output:{call_id}]"], {_SPILLED: True}
+
+
 def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     """What a command that ran is to a model: nonzero is no error, running out of time is one."""
     output, level = done.output, str(done.containment)
-    kept: dict[str, Any] = {_SPILLED: True} if done.spilled is not None else {}
-    count = "1 line" if done.lines == 1 else f"{done.lines} lines"
-    ours = [f"[full output ({count}): read path output:{ran.call_id}]"] if kept else []
+    ours, kept = _name_whole(done, ran.call_id)
     if done.timed_out or done.exit_code is None:
         below = "; its output so far is below" if output.strip() else ""
         return Err(

@@ -35,12 +35,7 @@ def echo(asked: Asked) -> Reply:
 
 
 talk = partial(terminal.talk, columns=100, ready="/help")
-
-
-async def leave(run: TerminalRun, at: int) -> None:
-    run.type("/exit\r")
-    await run.until("Resume with: planck -r", at)
-    assert await run.end() == 0
+leave = terminal.enter_exit
 
 
 def last_message(server: WireServer, number: int = -1) -> Any:
@@ -463,7 +458,8 @@ async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
         assert "at its next step" not in run.text  # nothing of it ran
         run.type("@bulder hello\r")
         at = await run.until("Did you mean @builder?", at)
-        run.type("/interrupt builder\r")
+        await run.until_seen(lambda rows: "> @bulder hello" in rows)  # to be put right
+        run.type("\x15/interrupt builder\r")
         at = await run.until("Stopping builder.", at)
         at = await run.until("Interrupted · ", at)
         run.type("/interrupt lead\r")

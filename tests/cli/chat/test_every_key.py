@@ -63,6 +63,12 @@ CASES: dict[str, dict[str, Case]] = {
     "mode": {"": Case("", " · \x1b[0m\x1b[1m")},
     "exit": {
         "question": Case("", "denied by you", (("", "Completed · "),), ends=True),
+        "running": Case(
+            "",
+            "Press Ctrl+D again to exit; it ends the turn",
+            (("\x04", "Resume with: planck -r"),),
+            ends=True,
+        ),
         "": Case("", "Resume with: planck -r", ends=True),
     },
 }

@@ -1,7 +1,8 @@
 """Any two keys that open or close something, in one read: the conversation still takes lines afterwards."""
 
+import asyncio
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +31,19 @@ ENDS = ("Completed · ", "Interrupted · ")
 _FRAME = "\x1b[?2026h"
 
 
-async def press_all(folder: Path, state: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Presses each pair in that state of one conversation, and leaves what they opened."""
+_AT_ONCE = 4
+"""Conversations: each waits for its frames most of the time."""
+
+
+async def press_all(folder: Path, state: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Presses each pair in that state of a conversation, and leaves what they opened."""
+    async with asyncio.TaskGroup() as group:
+        for number in range(_AT_ONCE):
+            (own := folder / str(number)).mkdir()
+            group.create_task(_press(own, state, pairs[number::_AT_ONCE]))
+
+
+async def _press(folder: Path, state: str, pairs: Sequence[tuple[str, str]]) -> None:
     async with conversation(folder, "idle") as run:
         for number, pair in enumerate(pairs):
             run.type("\x15")  # an editor has left a text
@@ -39,7 +51,7 @@ async def press_all(folder: Path, state: str, pairs: Iterable[tuple[str, str]]) 
             at = len(run.text)
             run.type("".join(KEYS[key] for key in pair))
             await leave_and_say(run, f"/none{number}", at, () if state == "idle" else ENDS)
-        run.type("\x15\x04")
+        run.type("\x15\x04\x04")
         assert await run.end() == 0
 
 

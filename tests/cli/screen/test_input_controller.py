@@ -35,6 +35,7 @@ class Hands:
         for chunk in chunks:
             for item in self._decoder.feed(chunk.encode()):
                 self.controller.take(item)
+            self.controller.settle_tab()  # nothing completes a word here
             await asyncio.sleep(min(pause, 0.05))
             for item in self._decoder.flush():
                 self.controller.take(item)

@@ -25,7 +25,8 @@ def echo(asked: Asked) -> Reply:
 
 def said(server: WireServer) -> list[str]:
     """What the user said, in the newest request."""
-    return [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "user"]
+    texts = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "user"]
+    return [text for text in texts if not text.startswith("[planck: ")]
 
 
 @pytest.mark.parametrize("brackets", [True, False])

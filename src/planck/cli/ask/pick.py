@@ -19,7 +19,9 @@ def pick_session(archive: Archive) -> str:
     """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
     sessions = archive.sessions(limit=_CHOICES)
     if not sessions:
-        raise UsageError(ErrorKind.NOT_FOUND, "This workspace has no session to resume. Start one first.")
+        raise UsageError(
+            ErrorKind.NOT_FOUND, "This workspace has no session to resume. Leave out -r to start one."
+        )
     width = shutil.get_terminal_size().columns
     indent = " " * 3
     shown: list[str] = []

@@ -14,6 +14,8 @@ from planck.records.visible import count_columns, fit_line
 
 _REFUSE = frozenset({"esc", "c-d"})
 _STOP = "c-c"
+_LEAST = 8
+"""Columns for who asks, however narrow the terminal."""
 _SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
 _SAID = {"y": "Allowed once", "s": "Allowed for this session", "a": "Always allowed in this project"}
 
@@ -47,13 +49,23 @@ class ApprovalPrompt:
         self._wider: set[str] = set()
         self._pushed = 0
         self._again = asyncio.Event()
-        self._reason_for: Question | None = None
+        self._reason_of: Question | None = None
         self._several: set[str] = set()
         """Agents that asked while another did."""
         self._own = False
         self._one = asyncio.Lock()
         """Held while keys are asked for: one question at a time."""
         self._offer = ""
+
+    @property
+    def _reason_for(self) -> Question | None:
+        """The question for which it is being written what to change."""
+        return self._reason_of
+
+    @_reason_for.setter
+    def _reason_for(self, question: Question | None) -> None:
+        self._reason_of = question
+        self._screen.private = question is not None
 
     async def confirm(self, offer: str, keys: Collection[str]) -> str:
         """One of the keys, for something that no agent asks; what one asks meanwhile goes first."""
@@ -139,13 +151,12 @@ class ApprovalPrompt:
         number = f"[{at + 1}/{count}] " if count > 1 else ""
         keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
         more = " · Tab next" if keys and count > 1 else ""
-        who = fit_line(pending[at].agent, 40)
-        asks = f"▲ {number}{who} asks: {fit_line(name_call(pending[at]), 60)}"
-        if (
-            count_columns(asks + keys + more) > width
-        ):  # the keys first: that they count now is seen nowhere else
-            asks, more = fit_line(asks, max(width - len(keys), 8)), ""
-        return ((f"{asks}{keys}{more}", "yellow bold"),)
+        who, what = fit_line(pending[at].agent, 40), fit_line(name_call(pending[at]), 60)
+        asks, room = f"▲ {number}{who} asks: {what}", width - count_columns(keys + more)
+        if count_columns(asks) > room:  # for whom it works stands in the box
+            asks = f"▲ {number}{who.partition(' (')[0]} asks: {what}"
+        # The keys first: that they count now is seen nowhere else.
+        return ((f"{fit_line(asks, max(room, _LEAST))}{keys}{more}", "yellow bold"),)
 
     def take_reason(self, text: str) -> bool:
         """Whether a line was what to change about a call, rather than something to say."""

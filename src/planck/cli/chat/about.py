@@ -26,6 +26,7 @@ async def run_help(talk: "Talk", rest: str) -> None:
         await talk.frontend.page(
             "Commands (press ? in an empty input for keys)",
             lambda: [*wrap_columns(lines, talk.frontend.width)],
+            commands=True,
         )
     else:
         say_rows(talk.frontend, [as_text(line) for line in lines])
@@ -211,15 +212,13 @@ async def run_status(talk: "Talk", rest: str) -> None:
     session, planck_ = talk.session, talk.planck
     members = ", ".join(spec.name for spec in session.members)
     effort = session.orchestrator.model.params.get("effort", "")
-    say_rows(
-        talk.frontend,
-        [
-            f"session   {session.name} ({session.id}), {session.head} events",
-            f"model     {session.orchestrator.model.label}{f', effort {effort}' if effort else ''}",
-            f"mode      {talk.mode}",
-            f"team      {members}",
-            f"folder    {planck_.workspace}",
-            f"trusted   {'yes' if planck_.resources.loaded.trusted else 'no'}",
-            f"home      {planck_.home}",
-        ],
-    )
+    for row in (
+        f"session   {session.name} ({session.id}), {session.head} events",
+        f"model     {session.orchestrator.model.label}{f', effort {effort}' if effort else ''}",
+        f"mode      {talk.mode}",
+        f"team      {members}",
+        f"folder    {planck_.workspace}",
+        f"trusted   {'yes' if planck_.resources.loaded.trusted else 'no'}",
+        f"home      {planck_.home}",
+    ):
+        say(talk.frontend, row)

@@ -45,6 +45,8 @@ class Conversation:
         self._screen = screen
         self._colour = screen.color
         self._last: Block | None = None
+        self._met = False
+        """Whether a session was opened in it before."""
         self._code = CodeRenderer()
         self._lines: asyncio.Queue[Submitted] = asyncio.Queue()  # what one person enters
         self._acting: asyncio.Task[None] | None = None
@@ -123,10 +125,15 @@ class Conversation:
         self._prompt.pushed(len(lines))
 
     async def page(
-        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+        self,
+        title: str,
+        lines: "Sequence[Line] | Callable[[], Sequence[Line]]",
+        *,
+        at_end: bool = False,
+        commands: bool = False,
     ) -> None:
         async with self._screen.overlay() as overlay:
-            page, drawn_for = Page(title, ()), 0
+            page, drawn_for = Page(title, (), commands=commands), 0
             while not page.left:
                 width, rows = overlay.size
                 if callable(lines) or width != drawn_for:
@@ -141,6 +148,8 @@ class Conversation:
                         page.press(await overlay.key(), max(rows - 2, 1))
                 except TimeoutError:
                     continue
+            if page.typed:
+                overlay.give_back(page.typed)
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         picker = Picker(title, rows)
@@ -211,6 +220,10 @@ class Conversation:
     def opened(self, session: OpenSession) -> None:
         key_map = self._screen.key_map
         self._team = TeamRows(self.talk.live_board, name_key(key_map, "interrupt"), name_key(key_map, "keys"))
+        folder, place = self.talk.planck.home / "drafts", str(self.talk.planck.workspace)
+        if self._screen.keep_draft(folder, place, session.id, others=not (self._met or session.opened_at)):
+            self._screen.hint("The message that you had not sent is in the input again")
+        self._met = True
         self._screen.show(LiveRows(self.talk, self._prompt, self._team, name_key(key_map, "older")))
 
     def changed(self) -> None:
@@ -282,7 +295,10 @@ class Conversation:
             case "cleared" if talk.rewind_to:
                 talk.rewind_to = None
                 self._screen.hint("Rewind cancelled")
-            case "exit":
+            case "exit" if unfinished := talk.list_unfinished():
+                again = name_key(self._screen.key_map, "exit")
+                self._screen.hint(f"Press {again} again to exit; it ends {', '.join(unfinished)}", again=True)
+            case "exit" | "leave":
                 talk.leave(talk.code)
             case "quit":
                 talk.leave(Exit.SIGINT)

@@ -51,7 +51,7 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
 
 def _make_list(changes: Sequence[FileDiff], at: int = 0, note: str = "") -> ChangeList:
     rows = [
-        f"{one.path}  +{one.added} -{one.removed}  {one.agent} · turn {one.turn}{'  undone' * one.undone}"
+        (one.path, f"  +{one.added} -{one.removed}{'  undone' * one.undone}  {one.agent} · turn {one.turn}")
         for one in changes
     ]
     count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"

@@ -16,9 +16,17 @@ class Frontend(Shows, Protocol):
     def width(self) -> int: ...
 
     async def page(
-        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+        self,
+        title: str,
+        lines: "Sequence[Line] | Callable[[], Sequence[Line]]",
+        *,
+        at_end: bool = False,
+        commands: bool = False,
     ) -> None:
-        """Lines to look at, the last ones first if that is said; a function is asked again meanwhile."""
+        """Lines to look at, the last ones first if that is said; a function is asked again meanwhile.
+
+        `commands`: `/` types one of those that are listed, instead of a search.
+        """
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         """The number of a row; None: none of them."""

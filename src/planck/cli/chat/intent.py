@@ -13,6 +13,8 @@ _WORD = re.compile(r"/[A-Za-z?][\w:.-]*$")
 """What could be meant as a command; `/etc/hosts` has a second slash, `/*` and `//` are no words."""
 _AS_TEXT = "Start with a space to send it as text."
 _MEMBER = re.compile(r"@([^\s@]+?)[,:]?(?:\s+|$)")
+_NAME = re.compile(r"[\w-]+")
+"""What is taken for the name of a member where none has it; `@src/a.py` and `@app.get(...)` are text."""
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -20,7 +22,7 @@ class Intent(msgspec.Struct, frozen=True):
     text: str
     """What is said, the command's arguments, the shell's line, or what was wrong."""
     name: str = ""
-    """Of the command, without its slash; of a server's prompt; of the member that is spoken to."""
+    """Of the command, without its slash; of a server's prompt; of the member, known or not."""
 
 
 def read_intent(
@@ -49,10 +51,8 @@ def read_intent(
             return Intent("mistake", f"Write a message after @{found[1]}.")
         if found[1] in known:
             return Intent("say", rest, found[1])
-        meant = nearest(found[1], known)
-        if meant and not exists(found[1]):
-            unknown = f"No member or file is named {fit_line(found[1], 60)!r}."
-            return Intent("mistake", f"{unknown} Did you mean @{meant[0]}? {_AS_TEXT}")
+        if _NAME.fullmatch(found[1]) and not exists(found[1]):
+            return Intent("mistake", _refuse_name(found[1], known), found[1])
     word, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
     if not text.startswith("/") or not (_WORD.match(word) or text == "/"):
         return Intent("say", text)
@@ -76,6 +76,12 @@ def keep_from_shell(line: str) -> str:
 def _refuse(word: str, known: list[str]) -> str:
     meant = suggest(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
     return f"Unknown command {fit_line(word, 60)}.{meant or ' /help lists the commands.'} {_AS_TEXT}"
+
+
+def _refuse_name(name: str, known: Collection[str]) -> str:
+    meant = "".join(f" Did you mean @{one}?" for one in nearest(name, known))
+    there = meant or f" Members: {', '.join(sorted(known))}."
+    return f"No member or file is named {fit_line(name, 60)!r}.{there} Nothing was sent. {_AS_TEXT}"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ async def run_jobs(talk: "Talk", rest: str) -> None:
     if not commands:
         say(talk.frontend, "No command is running.")
     elif talk.frontend.live:
-        await talk.frontend.page("Running commands, and background commands that ended", lambda: _list(talk))
+        await talk.frontend.page("Running commands, and background jobs", lambda: _list(talk))
     else:
         for one in commands:
             end = draw_end(one.read_output(), _END)

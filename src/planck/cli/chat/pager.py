@@ -3,18 +3,27 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from planck.cli.tell.styled import Line, as_text, cut
+from planck.records.visible import count_columns
 
 _LEAVE = frozenset({"esc", "q", "c-c", "c-d", ""})
+_LEAST = 20
+"""Columns of a path, however narrow the terminal."""
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "c-p": -1, "c-n": 1}
 
 
 class Page:
-    """Lines, of which so many are seen as there is room; `/` searches, Esc leaves."""
+    """Lines, of which so many are seen as there is room; `/` searches, Esc leaves.
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+    `commands`: it lists what begins with `/`, so that this key leaves it, to be typed.
+    """
+
+    def __init__(self, title: str, lines: Sequence[Line], *, commands: bool = False) -> None:
         self.title = title
         self.lines = lines
         self.left = False
+        self.typed = ""
+        """What left it, and belongs to the input."""
+        self._commands = commands
         self._at = 0
         self._words = ""
         self._typing = False
@@ -37,6 +46,8 @@ class Page:
             self._at = 0
         elif key in ("end", "G"):
             self._at = last
+        elif key == "/" and self._commands:
+            self.typed, self.left = key, True
         elif key == "/":
             self._typing, self._words = True, ""
         elif key in ("n", "N"):
@@ -56,15 +67,19 @@ class Page:
         self._at = max(0, min(self._at, len(self.lines) - room))
         shown = [self._mark(cut(line, width)) for line in self.lines[self._at : self._at + room]]
         shown += [()] * (room - len(shown))
-        return [cut(((self.title, "bold"),), width), *shown, cut(self._footer(room), width)]
+        return [cut(((self.title, "bold"),), width), *shown, cut(self._footer(room, width), width)]
 
-    def _footer(self, room: int) -> Line:
+    def _footer(self, room: int, width: int) -> Line:
         if self._typing:
             return ((f"/{self._words}", "bold"), ("  Enter searches", "dim"))
         where = f" · {self._at + 1}-{min(self._at + room, len(self.lines))} of {len(self.lines)}"
         more = where if len(self.lines) > room else ""
         following = " · n next" if self._words else ""
-        return ((f"Esc close · ↑↓ scroll · / search{following}{more}", "dim"),)
+        slash = "/ types a command" if self._commands else "/ search"
+        keys = f"Esc close · ↑↓ scroll · {slash}{following}"
+        if count_columns(keys + more) > width:  # where it is matters more than keys that everybody knows
+            keys = f"Esc close · {slash}{following}"
+        return ((keys + more, "dim"),)
 
     def _type(self, key: str) -> None:
         if key == "enter":
@@ -101,13 +116,15 @@ class ChangeList:
     def __init__(
         self,
         title: str,
-        rows: Sequence[str],
+        rows: Sequence[tuple[str, str]],
         keys: Mapping[str, str],
         about: Callable[[int], Sequence[Line]],
         at: int = 0,
         note: str = "",
     ) -> None:
-        """`keys`: what each of them does, in a word or two; it is left by them, and by Esc.
+        """`rows`: a path, which may lose its beginning, and what is said of it.
+
+        `keys`: what each of them does, in a word or two; it is left by them, and by Esc.
 
         `about` returns what stands below the rows of a given change.
         """
@@ -139,7 +156,12 @@ class ChangeList:
         most = max(min(len(self._rows), (rows - 3) // 3), 1)
         first = max(0, min(self.at - most // 2, len(self._rows) - most))
         listed: list[Line] = [
-            ((("→ " if number == self.at else "  ") + row, "bold" if number == self.at else ""),)
+            (
+                (
+                    ("→ " if number == self.at else "  ") + _fit(row, width - 2),
+                    "bold" if number == self.at else "",
+                ),
+            )
             for number, row in enumerate(self._rows[first : first + most], first)
         ]
         room = max(rows - 3 - len(listed), 1)
@@ -151,6 +173,17 @@ class ChangeList:
         footer: Line = ((f"Esc close{acts} · ↑↓ select{more}", "dim"),)
         shown = [((self.title, "bold"),), *listed, ((self.note, "yellow"),), *below, footer]
         return [cut(line, width) for line in shown]
+
+
+def _fit(row: tuple[str, str], width: int) -> str:
+    """A row whose counts are seen however long its path is."""
+    path, about = row
+    room = max(width - count_columns(about), _LEAST)
+    if count_columns(path) <= room:
+        return path + about
+    while count_columns(path) >= room:
+        path = path[1:]
+    return f"…{path}{about}"
 
 
 class Picker:

@@ -69,7 +69,7 @@ class LiveRows:
 
 def count_jobs(talk: "Talk") -> int:
     """Counts the commands that run in the background."""
-    return sum(one.background and one.running for one in talk.session.commands())
+    return len(talk.list_jobs())
 
 
 def _keep_end(text: str, width: int) -> str:

@@ -88,7 +88,12 @@ class Script:
         self._terminal.show(block)
 
     async def page(
-        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+        self,
+        title: str,
+        lines: "Sequence[Line] | Callable[[], Sequence[Line]]",
+        *,
+        at_end: bool = False,
+        commands: bool = False,
     ) -> None:
         self.show(Told(tuple(lines() if callable(lines) else lines)))
 

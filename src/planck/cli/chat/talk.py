@@ -25,7 +25,7 @@ from planck.records.rows import AgentRow
 from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
-    from planck.headless import CustomCommand, ServerPrompt
+    from planck.headless import CustomCommand, ServerPrompt, ShellCommand, ShellRun
 
 Said = tuple[str, str, tuple[Image, ...], str]
 """A message, the member that it is for, its images, and what was written where it has files too."""
@@ -119,6 +119,25 @@ class Talk:
         """What runs right now beside the agents."""
         return [aside for aside in (self._shell, self._compaction) if aside and not aside.task.done()]
 
+    def list_unfinished(self) -> list[str]:
+        """Says what an exit ends or drops now, each in a few words."""
+        said = ["the turn"] if self._work is not None and not self._work.done() else []
+        said += ["your command"] if self._shell in self.asides else []
+        said += ["the compaction"] if self._compaction in self.asides else []
+        if jobs := len(self.list_jobs()):
+            said.append(_count(jobs, "job", "jobs"))
+        if queued := len(self.queued):
+            said.append(_count(queued, "queued message", "queued messages"))
+        return said
+
+    def list_jobs(self) -> "list[ShellCommand]":
+        return [one for one in self.session.commands() if one.background and one.running]
+
+    def _tell_jobs(self, jobs: "list[ShellCommand]") -> None:
+        """Says which background commands ended with the session."""
+        for job in jobs:
+            say(self.frontend, f"Background command stopped: {fit_line(job.text, 200)}", "yellow")
+
     def greet(self, *, anyhow: bool = False) -> None:
         """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
         if not (self.frontend.live or anyhow):
@@ -155,6 +174,7 @@ class Talk:
         """Goes on with another session; the one before stays in the log and can be resumed."""
         before = self.session
         await self.end_work()
+        self._tell_jobs(self.list_jobs())
         await self._watch.finish()
         self._tell_rest()
         self.drop_queued()
@@ -165,6 +185,7 @@ class Talk:
 
     async def aclose(self) -> None:
         await self.end_work()
+        self._tell_jobs(self.list_jobs())
         with contextlib.suppress(Exception):  # what it has to say is in the log
             await self._watch.finish()
         self._tell_rest()
@@ -231,6 +252,8 @@ class Talk:
                     self._run_shell(intent.text)
                 case "mistake":
                     say(self.frontend, intent.text, "yellow")
+                    if intent.name:  # a message, however long, to a member that there isn't
+                        self.frontend.give_back(line)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
             if intent.what == "say":  # it was not heard: nobody has to write it again
@@ -306,7 +329,7 @@ class Talk:
         again = "; press Up to get them back" if self.frontend.live else ""
         if again and self.leaving.is_set():
             again = "; resume the session and press Up to get them back"
-        messages = "1 queued message was" if len(unsent) == 1 else f"{len(unsent)} queued messages were"
+        messages = _count(len(unsent), "queued message was", "queued messages were")
         say(self.frontend, f"{messages} not sent{again}:", "yellow")
         for text, agent in unsent:
             say(self.frontend, f"  {fit_line(f'@{agent} {text}' if agent else text, 200)}")
@@ -389,21 +412,13 @@ class Talk:
         from planck.headless import run_in_shell
 
         try:
-            done = await run_in_shell(command, self.planck.project.here)
+            done = await run_in_shell(command, self.planck.project.here, self._keep_stopped)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
             return
-        except asyncio.CancelledError:
-            say(self.frontend, f"! {command}: stopped; its output was not sent to the agents", "yellow")
-            raise
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
-        lines, folded = fold(done.output, 12)
-        head = (*make_line("! ", "bold"), *make_line(command), *make_line(f"  exit {done.exit_code}", "dim"))
-        told = Told((head, *lines), f"! {command}", done.output if folded else "")
-        if folded:
-            self.teller.folded.append(told)
-        self.frontend.show(told)
+        self._tell_shell(done)
         if not (self._work and not self._work.done()):
             self._ran.append(done.as_message())
             return
@@ -411,6 +426,20 @@ class Talk:
             await self.session.prompt(done.as_message(), steer=True)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
+
+    def _keep_stopped(self, run: "ShellRun") -> None:
+        """Shows what a command had put out that the user stopped, and sends it with the next message."""
+        self._tell_shell(run)
+        self._ran.append(run.as_message())
+
+    def _tell_shell(self, run: "ShellRun") -> None:
+        lines, folded = fold(run.output, 12)
+        how = "stopped" if run.stopped else f"exit {run.exit_code}"
+        head = (*make_line("! ", "bold"), *make_line(run.command), *make_line(f"  {how}", "dim"))
+        told = Told((head, *lines), f"! {run.command}", run.output if folded else "")
+        if folded:
+            self.teller.folded.append(told)
+        self.frontend.show(told)
 
     async def _rewind(self) -> None:
         assert self.rewind_to is not None
@@ -497,3 +526,7 @@ class Talk:
     def _tell_rest(self) -> None:
         for block in self.teller.rest():
             self.frontend.show(block)
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

@@ -65,10 +65,12 @@ class Files:
 
     async def complete(self, before: str) -> Sequence[Choice]:
         at = before.rfind("@")
+        while at > 0 and not before[at - 1].isspace():  # part of a path, as in `@node_modules/@types`
+            at = before.rfind("@", 0, at)
         word = before[at + 1 :]
         quote = word[:1] if word[:1] in _QUOTES else ""
         ends = quote in word[1:] if quote else any(one.isspace() for one in word)
-        if at < 0 or ends or "\n" in word or (at and not before[at - 1].isspace()):
+        if at < 0 or ends or "\n" in word:
             return ()
         word = word.removeprefix(quote)
         agents = [pair for pair in self._agents() if at == 0 and pair[0].lower().startswith(word.lower())]

@@ -40,6 +40,10 @@ class InputController:
         self.menu = Menu()
         self.busy = False
         self.queued = 0
+        self.private = False
+        """Whether what is typed answers a question, and is in no history."""
+        self._tab = False
+        """Whether Tab was pressed before it was known what completes the word."""
         self._screen = screen
         self._key_map = key_map
         self._history = history
@@ -54,6 +58,7 @@ class InputController:
 
     def take(self, item: Stroke | Paste) -> None:
         now = asyncio.get_running_loop().time()
+        self.settle_tab()
         if isinstance(item, Paste):
             self._paste(item)
             return
@@ -76,6 +81,11 @@ class InputController:
             self._guard = self._answer = self._deciding = self._posed = None
 
     @property
+    def questioned(self) -> bool:
+        """Whether keys are asked for, seen or not."""
+        return self._posed is not None
+
+    @property
     def posed(self) -> bool:
         """Whether there is a question that was not seen yet."""
         return self._posed is not None and self._guard is None
@@ -93,13 +103,34 @@ class InputController:
         """There is nobody any more; what was being written is kept in the history."""
         if self._answer and not self._answer.done():
             self._answer.set_result("")
-        self._history.add(self.input.take().strip())
+        self._remember(self.input.take().strip())
 
     def use(self, key_map: KeyMap) -> None:
         self._key_map = key_map
 
     def offer(self, choices: Sequence[Choice]) -> None:
         self.menu.offer(choices)
+        if self._tab and len({choice.text for choice in choices}) == 1:
+            self._complete()
+        elif not choices:
+            self.settle_tab()
+        self._tab = False
+
+    def settle_tab(self) -> None:
+        """Nothing completes the word: while agents work, Tab queues the message."""
+        if self._tab:
+            self._tab = False
+            if self.busy:
+                self._send(queue=True)
+
+    def _complete(self) -> None:
+        choice = self.menu.first
+        self.input.complete(choice.start, choice.text)
+        self.menu.close()
+
+    def _remember(self, text: str) -> None:
+        if not self.private:
+            self._history.add(text)
 
     def _paste(self, paste: Paste) -> None:
         self.input.search = None
@@ -189,7 +220,7 @@ class InputController:
             case "exit":
                 if self.input.text:
                     return False
-                self._screen.tell(Pressed("exit"))
+                self._screen.tell(Pressed("leave" if twice else "exit"))
             case "search":
                 self.input.begin_search()
             case "older" | "newer":
@@ -216,17 +247,15 @@ class InputController:
 
     def _queue(self) -> None:
         if self.menu.open:
-            choice = self.menu.first
-            self.input.complete(choice.start, choice.text)
-            self.menu.close()
-        elif self.busy:
-            self._send(queue=True)
+            self._complete()
+        else:
+            self._tab = True  # what completes the word may be looked for still
 
     def _send(self, *, queue: bool) -> None:
         text = self.input.take().rstrip().lstrip("\n")  # a blank before it means: say it as it is
         self.menu.close()
         if text:
-            self._history.add(text)
+            self._remember(text)
             self._screen.tell(Submitted(text, queue))
 
     def _interrupt(self, stroke: Stroke, twice: bool) -> bool:
@@ -246,7 +275,7 @@ class InputController:
 
     def _clear(self, twice: bool) -> None:
         if self.input.text:
-            self._history.add(self.input.take().strip())
+            self._remember(self.input.take().strip())
             self._screen.tell(Pressed("cleared"))
             self._pressed = ("", -1.0)
         elif self.busy:

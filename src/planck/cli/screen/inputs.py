@@ -11,7 +11,8 @@ class Submitted(NamedTuple):
 
 class Pressed(NamedTuple):
     action: str
-    """Of `ACTIONS`, or `rewind` (Esc twice), `stop` (Ctrl+C), `quit` (Ctrl+C twice), `queued` (Up)."""
+    """Of `ACTIONS`, or `rewind` (Esc twice), `stop` (Ctrl+C), `quit` (Ctrl+C twice), `queued` (Up),
+    `leave` (Ctrl+D twice)."""
 
 
 class Closed(NamedTuple):

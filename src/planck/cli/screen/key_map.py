@@ -13,7 +13,7 @@ ACTIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("c-c",),
         "Clear the input, else interrupt, also at a question; when idle, press twice to exit",
     ),
-    "exit": (("c-d",), "Exit if the input is empty; at a question, deny"),
+    "exit": (("c-d",), "Exit if the input is empty, twice if that stops something; at a question, deny"),
     "mode": (("s-tab",), "Switch to the next permission mode"),
     "search": (("c-r",), "Search the input history"),
     "output": (("c-o",), "Show the full output of the latest tool calls"),

@@ -39,6 +39,7 @@ class Overlay:
         self._lines: Sequence[Line] = ()
         self._strokes: asyncio.Queue[Stroke | Paste] = asyncio.Queue()  # what one person presses
         self._size = console.size()
+        self._returned: list[Stroke] = []
 
     async def __aenter__(self) -> "Overlay":
         if self._behind.cover(self) and self._console.here:  # else it is painted on the way back
@@ -50,7 +51,8 @@ class Overlay:
     ) -> None:
         if self._behind.uncover(self) and self._console.here:
             self._console.write(_OUT)
-        rest = [self._strokes.get_nowait() for _ in range(self._strokes.qsize())]
+        rest: list[Stroke | Paste] = [*self._returned]
+        rest += [self._strokes.get_nowait() for _ in range(self._strokes.qsize())]
         self._behind.take([item for item in rest if isinstance(item, Paste) or item not in (_RESIZED, _GONE)])
 
     @property
@@ -71,6 +73,10 @@ class Overlay:
             if isinstance(item, Stroke):  # what is pasted into a page is nothing that it asked for
                 return item.key
         return ""
+
+    def give_back(self, text: str) -> None:
+        """Types a character that has left it, before what was pressed since."""
+        self._returned.append(Stroke(text, text))
 
     def take(self, item: Stroke | Paste) -> None:
         self._strokes.put_nowait(item)

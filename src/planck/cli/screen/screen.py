@@ -5,6 +5,7 @@ import base64
 import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from planck.cli.screen.completion import Completer
@@ -18,6 +19,7 @@ from planck.cli.screen.overlay import Overlay
 from planck.cli.screen.region import MAX_LIVE, Frame, Region
 from planck.cli.screen.scrollback import Scrollback
 from planck.cli.screen.styled import Line, keep_colours, paint
+from planck.cli.screen.unsent import Unsent
 
 _MAX_COPY = 100_000
 _INPUT_ROWS = 8
@@ -29,6 +31,8 @@ _ESC = 0.05
 """Seconds after which what may have begun a sequence was a key by itself."""
 _NOTE = 6.0
 """Seconds for which a note is shown to somebody who presses nothing."""
+_KEEP = 0.3
+"""Seconds after a key until what is typed is in its file."""
 _LOST_END = 5.0
 """Seconds of silence in a paste after which its end is not waited for any more."""
 
@@ -76,6 +80,10 @@ class Screen:
         self._console = Console(self, *terminal)
         self._region = Region(self._console.write)
         self._controller = InputController(self, self.key_map, history or History())
+        self._unsent = Unsent()
+        self._keeping: asyncio.TimerHandle | None = None
+        self._withheld = False
+        """Whether some of the input was typed at a question: it may be a secret, and is not kept."""
         self._decoder = Decoder()
         self._editor = editor or _find_none
         self._rows: Rows = NoRows()
@@ -116,13 +124,14 @@ class Screen:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        self._leave_draft()
         self._controller.give_up()
         if self._streams:
             if isinstance(sys.stdout, Scrollback):
                 sys.stdout.finish()
             sys.stdout, sys.stderr = self._streams
             self._streams = None
-        for timer in (self._painting, self._flushing):
+        for timer in (self._painting, self._flushing, self._keeping):
             if timer:
                 timer.cancel()
         if self._console.here:
@@ -179,7 +188,28 @@ class Screen:
     def edit(self, text: str) -> None:
         """Puts a text into the input, in the place of what is there."""
         self._controller.input.replace(text)
+        self._note_draft()
         self.touch()
+
+    def keep_draft(self, folder: Path, place: str, name: str, *, others: bool = False) -> bool:
+        """Keeps what is typed in a file from now on; whether a text that was left there is back in the input.
+
+        Arguments as of `Unsent.begin`.
+        """
+        left = self._unsent.begin(folder, place, name, others=others)
+        if left:
+            self.edit("\n".join(filter(None, (left, self.draft))))
+        self._keep_draft()
+        return bool(left)
+
+    @property
+    def private(self) -> bool:
+        """Whether what is typed answers a question: it is then in no file, and not in the history."""
+        return self._controller.private
+
+    @private.setter
+    def private(self, value: bool) -> None:
+        self._controller.private = value
 
     def hint(self, text: str, *, again: bool = False) -> None:
         """Says something below the input until the next key, or for a moment.
@@ -271,6 +301,7 @@ class Screen:
         self._take([Stroke("c-c")])
 
     def lost(self) -> None:
+        self._leave_draft()
         self._controller.give_up()
         for overlay in self._overlays:
             overlay.give_up()
@@ -322,7 +353,28 @@ class Screen:
         elif self._decoder.pasting:
             self._flushing = loop.call_later(_LOST_END, self._end_paste)
         self._complete()
+        self._note_draft()
         self.touch()
+
+    def _note_draft(self) -> None:
+        """What is typed is kept in a moment; what was sent, or cleared, no longer from now on."""
+        controller = self._controller
+        self._withheld = bool(controller.input.text) and (
+            self._withheld or controller.private or controller.questioned
+        )
+        if not controller.input.text:
+            self._keep_draft()
+        elif self._keeping is None:
+            self._keeping = asyncio.get_running_loop().call_later(_KEEP, self._keep_draft)
+
+    def _keep_draft(self) -> None:
+        if self._keeping:
+            self._keeping.cancel()
+            self._keeping = None
+        self._unsent.keep("" if self._withheld else self.draft)
+
+    def _leave_draft(self) -> None:
+        self._unsent.end("" if self._withheld else self.draft)
 
     def _flush(self) -> None:
         self._take(self._decoder.flush())
@@ -412,10 +464,13 @@ class Screen:
         """Looks for completions of what stands before the cursor, if that is another text than before."""
         before = self._controller.input.shown
         if before == self._completed:
+            if not self._completing:
+                self._controller.settle_tab()
             return
         self._completed = before
         if self._completing:
             self._completing.cancel()
+            self._completing = None
         if not self.completers or not before:
             self._controller.offer(())
             return
@@ -423,7 +478,9 @@ class Screen:
 
     async def _find_choices(self, before: str) -> None:
         found = [choice for completer in self.completers for choice in await completer.complete(before)]
+        self._completing = None
         self._controller.offer([choice for choice in found if before[choice.start :] != choice.text.rstrip()])
+        self._complete()  # a Tab may have waited for it
         self.touch()
 
     @contextmanager

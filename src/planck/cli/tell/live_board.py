@@ -57,6 +57,10 @@ class LiveBoard:
         self._passing.pop(event.agent_id, None)
         if event.type == "tool_end":
             self._outputs.pop(event.data["id"], None)
+        elif (
+            event.type == "permission_request"
+        ):  # what its trial in the sandbox put out stands in the question
+            self._outputs.pop(event.data["call_id"], None)
         self.board = apply(self.board, event.recorded)
 
     def _follow_status(self, agent: str | None, data: dict[str, Any]) -> None:

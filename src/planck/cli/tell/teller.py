@@ -87,6 +87,8 @@ class Teller:
         """The call of which it was told that it is being written, and how large it was."""
         self._stopped = False
         """Whether the orchestrator's last turn was stopped, and nothing was said since."""
+        self._failed: set[str] = set()
+        """Members whose error was told: the end of their turn, and the report of it, say it again."""
         self._said: dict[str, str] = {}
         """The newest text of each member, which may be what it sends as its response."""
         self._calls: dict[str, Any] = {}
@@ -151,6 +153,7 @@ class Teller:
     def _start_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """What was said before a turn was stopped begins the next: that the first was, nobody else says."""
         if event.agent_id != self._orchestrator:
+            self._failed.discard(event.agent_id or "")
             return []
         self._cut_off = True
         if not self._stopped:
@@ -174,6 +177,8 @@ class Teller:
                 blocks.append(self._note(event.agent_id, status, "yellow"))
             if self._echoes and not ends:  # how it ended stands in the last line of the turn
                 return blocks
+        if event.agent_id in self._failed:
+            return blocks
         if status not in ("completed", "interrupted"):  # an interrupted worker is told of by its report
             blocks.append(self._note(event.agent_id, status, "red"))
         return blocks
@@ -291,6 +296,8 @@ class Teller:
         self._stopped = False
         if data["from"] == "user" or data["kind"] == "prompt":
             return self._echo(data) if self._echoes else []
+        if data.get("origin") == "planck" and data["from"] in self._failed:
+            return []
         prefix = (
             *self._prefix(data["from"], always=True),
             (f"→ {self.name(data['to'])} ", self.style(data["to"])),
@@ -337,6 +344,8 @@ class Teller:
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
             return []
+        if event.agent_id and event.agent_id != self._orchestrator:
+            self._failed.add(event.agent_id)
         return [self._note(event.agent_id, format_error(data["kind"], data["message"]), "red")]
 
     def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:

@@ -9,11 +9,11 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Shared, prose
-from planck.tools.results import Ran, command_outcome
+from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.process.environment import allowed, find_withheld
 from planck.workspace.process.jobs import Jobs
 from planck.workspace.process.output import KEEP_BYTES, drop_controls
-from planck.workspace.process.process import Command, run, shell, start
+from planck.workspace.process.process import Command, Completed, run, shell, start
 from planck.workspace.sandbox.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
@@ -48,7 +48,8 @@ def bash_tool(shared: Shared) -> Tool:
                 return await _in_background(jobs, ctx, args["command"], command)
             note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=args["command"])
             with jobs.watch(ctx.call_id), closing(_Progress(ctx.progress)) as progress:
-                done = await run(command, timeout_ms / 1000, progress.hear, note)
+                leave = partial(_leave, ctx)
+                done = await run(command, timeout_ms / 1000, progress.hear, note, leave)
         advice = "set a longer timeout, or pass background for a server"
         ran = Ran(
             ctx.call_id,
@@ -79,6 +80,10 @@ def bash_tool(shared: Shared) -> Tool:
         confinable=True,
         probe_in_sandbox=True,
     )
+
+
+def _leave(ctx: ToolContext, done: Completed) -> None:
+    ctx.keep_partial(describe_partial(done, ctx.call_id))
 
 
 async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Command) -> Outcome:

@@ -86,10 +86,11 @@ async def run(
     timeout: float,
     on_output: Callable[[bytes], None] | None = None,
     on_start: "Callable[[Job], None] | None" = None,
+    on_cut: "Callable[[Completed], None] | None" = None,
 ) -> Completed:
     """Returns when the process has ended or the time is up, even if another process holds its pipes.
 
-    `on_start` is told of the process, once it is there.
+    `on_start` is told of the process, once it is there; `on_cut` of what it had done when this is cancelled.
     """
     for _ in range(_ATTEMPTS):
         looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
@@ -98,6 +99,11 @@ async def run(
             if on_start:
                 on_start(job)
             timed_out = not await job.wait(timeout)
+        except asyncio.CancelledError:
+            await job.kill()
+            if on_cut:
+                on_cut(job.completed())
+            raise
         finally:
             await job.kill()
         done = job.completed(timed_out)
