@@ -13,7 +13,7 @@ ALLOWED = {
     "tools/executor.py": "the executor: a call's failure is its result",
     "tools/results.py": "the executor: the text of a failure may fail too",
     "team/team.py": "the agent turn",
-    "acp/rpc.py": "a peer's request and notification",
+    "workspace/process/rpc.py": "a peer's request and notification",
     "mcp/connection.py": "what the SDK raises of a peer",
     "mcp/peer.py": "the one task that owns a peer",
     "peers/changes.py": "a task of its own, and an approver is anybody's code",
