@@ -160,6 +160,9 @@ def perform(line):
         case "tools":
             team("list_team", {})
             say(" ".join(tool["name"] for tool in MCP[0].ask("tools/list", {})["tools"]))
+        case "clients":  # so many, one after another
+            names = [Mcp(SERVERS[0]).ask("tools/list", {})["tools"][0]["name"] for _ in range(int(rest))]
+            say(" ".join(names))
         case "later":  # after its turn, once the file is there
             threading.Thread(target=call_later, args=(rest,), daemon=True).start()
         case "write":

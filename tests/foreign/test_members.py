@@ -36,6 +36,13 @@ async def test_it_asks_a_member_of_ours_by_an_mcp_server_of_the_team(tmp_path: P
         assert [one.get("foreign", False) for one in starts if one["name"] == "ask_agent"] == [False, True]
 
 
+async def test_it_may_start_the_teams_server_again_and_again(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!clients 10")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain()) as session:
+        await session.run("go")
+        assert await outputs(session) == [" ".join(["ask_agent"] * 10)]
+
+
 async def test_a_ring_through_it_is_refused(tmp_path: Path) -> None:
     lead = [chat.calls(ask("guest", "!ask lead who are you?")), chat.text("done")]
     async with crew(tmp_path, {"lead": lead}, plain()) as session:

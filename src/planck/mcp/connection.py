@@ -1,4 +1,4 @@
-"""A connection is one start of a peer, up to its end, inside the one task that owns it.
+"""A connection is one start of a server, up to its end, inside the one task that owns it.
 
 The SDK is anyio throughout: its contexts must be left by the task that entered them, so nobody outside makes,
 times or cancels a call of it. Others put calls into a queue and ask for the end; the owner waits for both.
@@ -6,9 +6,12 @@ times or cancels a call of it. Others put calls into a queue and ask for the end
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import msgspec
 from mcp import Client, InputRequiredRoundsExceededError
 from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import ListenNotSupportedError
@@ -27,7 +30,8 @@ from planck.mcp.guard import SAID_CLOSED, PeerLimits
 from planck.mcp.listing import MAX_TOOLS, Listing, add_resource_tools, read_listing
 from planck.mcp.peer import Call, Peer
 from planck.mcp.readings import READINGS, read_from
-from planck.mcp.results import decode_outcome, read_own_error
+from planck.mcp.results import decode_outcome
+from planck.mcp.rpc import CallResult
 from planck.mcp.transport import FinalError, Link, PeerError
 from planck.records.outcome import Err, ErrorKind, name_exception, say_exception
 from planck.toolkit.tool import Outcome
@@ -45,10 +49,12 @@ _LIST_GAP = 0.2
 class Connection:
     """Tells its `peer` when it is there, and each time that its tools have changed."""
 
+    afresh = False
+    """Only a sidecar is started afresh when its files change."""
+
     def __init__(self, peer: Peer) -> None:
         self.over: Err | None = None
         self.in_flight: set[Call] = set()
-        self.afresh = False
         self._peer = peer
         self._launch = peer.launch
         self._scope = anyio.CancelScope()
@@ -64,7 +70,7 @@ class Connection:
         timer = asyncio.get_running_loop().call_later(timeout, self.end, late)
         try:
             with self._scope:
-                async with self._launch.open() as link:
+                async with _shield_exit(self._launch.open()) as link:
                     await self._with_reason(link, timer)
         except FinalError:
             raise
@@ -91,12 +97,10 @@ class Connection:
         self._peer.wake.set()
 
     async def _with_reason(self, link: Link, timer: asyncio.TimerHandle) -> None:
-        """A peer that goes while it starts says why in its last words, not in the SDK's exception."""
+        """A server that goes while it starts says why in its last words, not in the SDK's exception."""
         try:
             await self._speak(link, timer)
         except Exception as problem:
-            if refusal := _refusal(problem):
-                raise FinalError(refusal.kind, refusal.message, refusal.details) from problem
             if link.refused:
                 why = f"{self._launch.label} refused the connection: {link.refused}"
                 raise FinalError(ErrorKind.NOT_AUTHENTICATED, why) from problem
@@ -118,19 +122,16 @@ class Connection:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_link, link)
                 group.start_soon(self._watch_tools, client)
-                group.start_soon(self._watch_files)
                 await self._serve(client, link, group)
 
     async def _serve(self, client: Client, link: Link, group: "TaskGroup") -> None:
         waiting, wake = self._peer.waiting, self._peer.wake
         while True:
-            while waiting and not self.afresh:
+            while waiting:
                 call = waiting.popleft()
                 if not call.answer.done():
                     self.in_flight.add(call)
                     group.start_soon(self._perform, client, link, call)
-            if self.afresh and not self.in_flight:
-                self.end(self._failed("it is being restarted"), polite=True)
             if self._suspect:
                 self._suspect = False
                 group.start_soon(self._probe, client)
@@ -149,15 +150,13 @@ class Connection:
                     self._peer.wake.set()
                     await self._gone(problem)
                 failed = self._failed(problem.error.message) if cut else None
-                call.resolve(failed or _declined(problem, ours=self._launch.ours))
+                call.resolve(failed or _declined(problem))
             except ValidationError as problem:
                 call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
                 log.debug("A call to %s failed", self._launch.label, exc_info=True)
                 call.resolve(self._failed(_describe(problem)))
         self.in_flight.discard(call)
-        if self.afresh:
-            self._peer.wake.set()
 
     async def _ask(self, client: Client, call: Call) -> Outcome:
         if call.name in READINGS:
@@ -168,7 +167,8 @@ class Connection:
             )
         except InputRequiredRoundsExceededError as asked:
             return self._failed(f"it asked for input {asked.max_rounds} times; call it with other arguments")
-        return decode_outcome(result, ours=self._launch.ours)
+        plain = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return decode_outcome(msgspec.convert(plain, CallResult), ours=False)
 
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
@@ -189,7 +189,7 @@ class Connection:
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
         listing = read_listing(raw, self._launch.prefix, refused)
-        if self._launch.ours or not await self._has_resources(client):
+        if not await self._has_resources(client):
             return listing
         return add_resource_tools(listing, self._launch.prefix)
 
@@ -208,11 +208,6 @@ class Connection:
     async def _watch_link(self, link: Link) -> None:
         kind, reason = await link.ended()
         self.end(Err(kind, f"{self._launch.label} failed: {reason}"))
-
-    async def _watch_files(self) -> None:
-        await self._launch.wait_for_change()
-        self.afresh = True  # it ends when no call is in flight any more
-        self._peer.wake.set()
 
     async def _watch_tools(self, client: Client) -> None:
         """Newer servers tell of a changed list only to who listens; older ones by themselves."""
@@ -263,6 +258,17 @@ async def _decline(context: ClientRequestContext, params: ElicitRequestParams) -
     return ElicitResult(action="decline")
 
 
+@asynccontextmanager
+async def _shield_exit(opening: AbstractAsyncContextManager[Link]) -> AsyncGenerator[Link, None]:
+    """A cancelled scope cancels each wait in it anew, also those in which a process is ended."""
+    link = await opening.__aenter__()
+    try:
+        yield link
+    finally:
+        with anyio.CancelScope(shield=True):
+            await opening.__aexit__(None, None, None)
+
+
 def _describe(problem: BaseException) -> str:
     """Returns an exception in a line; of a group, its first."""
     problem = _first(problem)
@@ -275,19 +281,8 @@ def _first(problem: BaseException) -> BaseException:
     return problem
 
 
-def _refusal(problem: BaseException) -> Err | None:
-    """What a sidecar said of itself instead of its tools: it can't be imported, or has no one entry."""
-    problem = _first(problem)
-    if isinstance(problem, MCPError) and isinstance(problem.error.data, dict):
-        refused = _declined(problem, ours=True)
-        return refused if problem.error.data.get("final") is True else None
-    return None
-
-
-def _declined(problem: MCPError, *, ours: bool) -> Err:
+def _declined(problem: MCPError) -> Err:
     """A JSON-RPC error in the place of a result."""
-    if ours and (own := read_own_error(problem.error.data)):
-        return own
     return Err(
         ErrorKind.COMMAND_FAILED,
         problem.error.message or "the server rejected the call without a reason; check the arguments",

@@ -23,13 +23,12 @@ from mcp_types import (
 
 from planck.mcp.listing import MAX_SCHEMA, MAX_TOOLS
 from planck.mcp.meta import HTTP_FAILED
+from planck.mcp.results import bound_parts
 from planck.records import codec
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
-MAX_PARTS = 1_000
-"""Of one result."""
 _KEPT_PAGES = 4
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
@@ -102,10 +101,7 @@ class PeerLimits:
         elif isinstance(asked := result.get("inputRequests"), dict):
             result["inputRequests"] = dict(islice(asked.items(), MAX_OPEN))
         elif method == "tools/call" and isinstance(result.get("content"), list):
-            parts = result["content"]
-            result["content"] = [_read_part(part) for part in parts[:MAX_PARTS]]
-            if len(parts) > MAX_PARTS:
-                result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts omitted]"))
+            result["content"] = bound_parts(result["content"])
 
 
 def _outline(tools: list[Any]) -> list[dict[str, Any]]:
@@ -134,28 +130,6 @@ def _asks_for_headers(schema: dict[str, Any]) -> bool:
 def _of_transport(error: ErrorData) -> bool:
     """Whether the SDK's HTTP transport, or ours below it, said it in the place of a missing answer."""
     return error.message.startswith("SSE stream ended") or error.data == HTTP_FAILED
-
-
-def _read_part(part: Any) -> dict[str, Any]:
-    """Keeps what we read of it; what is not understood is named, so that the rest counts."""
-    match part:
-        case {"type": "text", "text": str() as text}:
-            return _text(text)
-        case {"type": "image" | "audio" as kind, "data": str() as data, "mimeType": str() as media}:
-            return {"type": kind, "data": data, "mimeType": media}
-        case {"type": "resource", "resource": {"uri": str() as uri, "text": str() as text}}:
-            return {"type": "resource", "resource": {"uri": uri, "text": text}}
-        case {"type": "resource", "resource": {"uri": str() as uri, "blob": str() as blob}}:
-            return {"type": "resource", "resource": {"uri": uri, "blob": blob}}
-        case {"type": "resource_link", "uri": str() as uri, "name": str() as name}:
-            return {"type": "resource_link", "uri": uri, "name": name}
-        case {"type": str() as kind}:
-            return _text(f"[unsupported content of type {kind[:40]!r}]")
-    return _text("[unsupported content]")
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):

@@ -12,7 +12,8 @@ from typing import Any
 import uvicorn
 
 from planck.http.lobby import PATIENCE, GuardedProtocol, Lobby
-from planck.mcp.serve import Guide, ToolService, make_server
+from planck.mcp.serve import Guide, make_server
+from planck.mcp.service import ToolService
 from planck.mcp.transport import PeerError
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind

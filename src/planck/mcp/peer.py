@@ -16,9 +16,8 @@ from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome, unheard
 
 if TYPE_CHECKING:
-    import anyio
-
     from planck.mcp.connection import Connection
+    from planck.mcp.line_connection import LineConnection
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +36,12 @@ class State(StrEnum):
     DISCONNECTED = "disconnected"
     EXITED = "exited"
     ERROR = "error"
+
+
+class Cancellable(Protocol):
+    """What runs a call: a scope of the SDK's library, or a task."""
+
+    def cancel(self) -> object: ...
 
 
 class PeerListener(Protocol):
@@ -58,12 +63,12 @@ class Call:
     meta: Any
     progress: Callable[[str], None]
     answer: "asyncio.Future[Outcome]"
-    scope: "anyio.CancelScope | None" = None
+    scope: Cancellable | None = None
     texts: deque[str] = field(default_factory=lambda: deque(maxlen=64))
     """The last progress, for when the call runs out of time."""
 
     async def hear(self, progress: float, total: float | None, message: str | None) -> None:
-        """Takes progress as the SDK gives it."""
+        """Takes progress as MCP has it."""
         text = message or (f"{progress:g}/{total:g}" if total else f"{progress:g}")
         self.texts.append(text[-_MAX_PARTIAL:])
         self.progress(text)
@@ -102,7 +107,7 @@ class Peer:
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._failures: deque[float] = deque()
-        self._connection: Connection | None = None
+        self._connection: Connection | LineConnection | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -198,12 +203,11 @@ class Peer:
                 self._set_state(State.BUILDING)
                 await self._unless_closing(self.launch.prepare())
             self._set_state(State.STARTING)
-            await self._unless_closing(asyncio.to_thread(_import_sdk))
+            if not self.launch.ours:
+                await self._unless_closing(asyncio.to_thread(_import_sdk))
             if self._closing.is_set():
                 return self._gone(), _End.AFRESH
-            from planck.mcp.connection import Connection
-
-            self._connection = Connection(self)
+            self._connection = self._connect()
             over = await self._connection.run()
             end = _End.AFRESH if self._connection.afresh else _End.FAILED
         except PlanckError as failure:
@@ -216,6 +220,16 @@ class Peer:
         for call in connection.in_flight if connection else ():
             call.resolve(over)
         return over, end
+
+    def _connect(self) -> "Connection | LineConnection":
+        """A sidecar needs no SDK; a server may speak any version and part of MCP."""
+        if self.launch.ours:
+            from planck.mcp.line_connection import LineConnection
+
+            return LineConnection(self)
+        from planck.mcp.connection import Connection
+
+        return Connection(self)
 
     def connected(self, listing: Listing) -> None:
         self.listed_tools(listing)
@@ -286,5 +300,5 @@ def _import_sdk() -> None:
             raise
         raise FinalError(
             ErrorKind.PEER_FAILED,
-            f"sidecars and MCP servers need the extra `mcp` ({problem}); {say_extra('mcp')}",
+            f"MCP servers need the extra `mcp` ({problem}); {say_extra('mcp')}",
         ) from problem

@@ -2,35 +2,44 @@
 
 from typing import Any
 
-from mcp_types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
-
 from planck.mcp.listing import drop_unseen
 from planck.mcp.meta import OUTCOME
+from planck.mcp.rpc import CallResult
 from planck.records import codec
 from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.images import image_from_base64
 from planck.toolkit.tool import Outcome
 
+MAX_PARTS = 1_000
+"""Of one result."""
 _MAX_IMAGES = 20
 
 
-def encode_outcome(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallToolResult:
+def encode_outcome(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallResult:
     """Gives any client text and pictures, and ours the outcome itself beside them."""
-    content: list[Any] = [TextContent(type="text", text=output)]
-    content += [ImageContent(type="image", data=image.data, mime_type=image.media_type) for image in images]
+    content = [_make_text(output)]
+    content += [{"type": "image", "data": image.data, "mimeType": image.media_type} for image in images]
     ours = outcome.envelope() if isinstance(outcome, Err) else {"ok": True, "value": outcome.value}
     failed = isinstance(outcome, Err) or outcome.value.get("ok") is False
-    return CallToolResult(content=content, is_error=failed, _meta={OUTCOME: codec.decode(codec.encode(ours))})
+    return CallResult(content, is_error=failed, meta={OUTCOME: codec.decode(codec.encode(ours))})
 
 
-def decode_outcome(result: CallToolResult, *, ours: bool) -> Outcome:
-    """`ours`: the peer is a sidecar, whose word on kinds and values is taken."""
+def bound_parts(parts: list[Any]) -> list[dict[str, Any]]:
+    """Keeps what we read of each part of a result, and no more parts than a result may have."""
+    bound = [_read_part(part) for part in parts[:MAX_PARTS]]
+    if len(parts) > MAX_PARTS:
+        bound.append(_make_text(f"[{len(parts) - MAX_PARTS} more parts omitted]"))
+    return bound
+
+
+def decode_outcome(result: CallResult, *, ours: bool) -> Outcome:
+    """Reads a result with `bound_parts`. `ours`: a sidecar's, whose word on kinds and values is taken."""
     images = _images(result)
     pictures = {"images": images} if images else {}
     if ours and (outcome := _read_own(result)):
         return outcome if isinstance(outcome, Err) else Ok({**outcome.value, **pictures})
-    text = "\n".join(filter(None, map(_text, result.content)))
+    text = "\n".join(filter(None, map(_show, result.content)))
     if result.is_error:
         return Err(
             ErrorKind.COMMAND_FAILED, text or "the tool failed without giving a reason; check the arguments"
@@ -40,7 +49,7 @@ def decode_outcome(result: CallToolResult, *, ours: bool) -> Outcome:
     return Ok({"output": text, **pictures})
 
 
-def _read_own(result: CallToolResult) -> Outcome | None:
+def _read_own(result: CallResult) -> Outcome | None:
     match (result.meta or {}).get(OUTCOME):
         case {"ok": True, "value": {"output": str()} as value}:
             return Ok(value)
@@ -59,23 +68,43 @@ def read_own_error(envelope: Any) -> Err | None:
     return None
 
 
-def _images(result: CallToolResult) -> tuple[Image, ...]:
-    found = (image_from_base64(block.data) for block in result.content if isinstance(block, ImageContent))
+def _images(result: CallResult) -> tuple[Image, ...]:
+    found = (image_from_base64(part["data"]) for part in result.content if part["type"] == "image")
     return tuple(image for image in found if image)[:_MAX_IMAGES]
 
 
-def _text(block: Any) -> str:
-    match block:
-        case TextContent():
-            return block.text
-        case ImageContent() if image_from_base64(block.data):
+def _show(part: dict[str, Any]) -> str:
+    match part:
+        case {"type": "text", "text": text}:
+            return str(text)
+        case {"type": "image", "data": data} if image_from_base64(data):
             return ""
-        case AudioContent() | ImageContent():
-            return f"[{drop_unseen(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"
-        case EmbeddedResource():
-            text = getattr(block.resource, "text", None)
-            return text if isinstance(text, str) else f"[resource {drop_unseen(str(block.resource.uri))}]"
-        case ResourceLink():
-            return f"[resource {drop_unseen(str(block.uri))}]"
-        case _:
-            return ""
+        case {"type": "audio" | "image", "data": data, "mimeType": media}:
+            return f"[{drop_unseen(media)}, {len(data)} bytes as base64, not shown]"
+        case {"type": "resource", "resource": {"text": text}}:
+            return str(text)
+        case {"type": "resource", "resource": {"uri": uri}} | {"type": "resource_link", "uri": uri}:
+            return f"[resource {drop_unseen(uri)}]"
+    return ""
+
+
+def _read_part(part: Any) -> dict[str, Any]:
+    """Keeps what we read of it; what is not understood is named, so that the rest counts."""
+    match part:
+        case {"type": "text", "text": str() as text}:
+            return _make_text(text)
+        case {"type": "image" | "audio" as kind, "data": str() as data, "mimeType": str() as media}:
+            return {"type": kind, "data": data, "mimeType": media}
+        case {"type": "resource", "resource": {"uri": str() as uri, "text": str() as text}}:
+            return {"type": "resource", "resource": {"uri": uri, "text": text}}
+        case {"type": "resource", "resource": {"uri": str() as uri, "blob": str() as blob}}:
+            return {"type": "resource", "resource": {"uri": uri, "blob": blob}}
+        case {"type": "resource_link", "uri": str() as uri, "name": str() as name}:
+            return {"type": "resource_link", "uri": uri, "name": name}
+        case {"type": str() as kind}:
+            return _make_text(f"[unsupported content of type {kind[:40]!r}]")
+    return _make_text("[unsupported content]")
+
+
+def _make_text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

@@ -1,12 +1,8 @@
-"""Any MCP client may call our tools: a sidecar's in its own process, and those of `planck mcp serve`."""
+"""By the SDK, any MCP client may call the tools of `planck mcp serve`, and over HTTP a sidecar's."""
 
-import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-import anyio
 import msgspec
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
@@ -30,28 +26,13 @@ from mcp_types import (
 )
 
 from planck import __version__
-from planck.mcp.results import encode_outcome
+from planck.mcp.service import ToolService, explain_no_tools, run_call
 from planck.mcp.wire import Wire
 from planck.records import codec
 from planck.records.messages import ToolCall
 from planck.records.outcome import PlanckError
 from planck.records.specs import ToolSpec
-from planck.tools.results import Finished
-
-_MAX_PROGRESS = 4_000
-_KEPT_PROGRESS = 64
-
-
-class ToolService(Protocol):
-    """What a server of ours offers: it is asked at every request."""
-
-    def specs(self) -> Sequence[ToolSpec]:
-        """Raises `PlanckError` where there is nothing to offer but an explanation."""
-
-    def run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
-    ) -> AsyncGenerator[Finished, None]:
-        """Yields once; `progress(call_id, text)` may come from any thread. Raises as `specs` does."""
+from planck.workspace.process.duplex import Duplex
 
 
 class OfferedPrompt(msgspec.Struct, frozen=True):
@@ -82,9 +63,10 @@ def make_server(name: str, service: ToolService, guide: Guide | None = None) -> 
     return Server(name, version=__version__, **own)
 
 
-async def serve_wire(name: str, service: ToolService, wire: Wire, guide: Guide | None = None) -> None:
+async def serve_wire(name: str, service: ToolService, lines: Duplex, guide: Guide | None = None) -> None:
     """Returns when the client closes its side."""
     server = make_server(name, service, guide)
+    wire = Wire(lines)
     await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
 
 
@@ -99,7 +81,7 @@ class _Requests:
         try:
             specs = self._service.specs()
         except PlanckError as failure:
-            about = {**failure.err.envelope(), "final": True}
+            about = explain_no_tools(failure)
             raise MCPError(code=INTERNAL_ERROR, message=str(failure.err), data=about) from failure
         return ListToolsResult(tools=[self._describe(spec) for spec in specs])
 
@@ -115,27 +97,13 @@ class _Requests:
     ) -> CallToolResult:
         meta = dict(ctx.meta or {})
         call = ToolCall(str(ctx.request_id), "", params.name, codec.encode_str(params.arguments or {}))
-        if "progressToken" not in meta and "progress_token" not in meta:
-            return await self._run(call, meta, None)
-        progress = _Progress(ctx)
-        async with anyio.create_task_group() as group:
-            group.start_soon(progress.pump)
-            result = await self._run(call, meta, progress.say)
-            group.cancel_scope.cancel()
-        await progress.flush()
-        return result
 
-    async def _run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
-    ) -> CallToolResult:
-        try:
-            results = self._service.run(call, meta, progress)
-        except PlanckError as failure:
-            return encode_outcome(failure.err, str(failure.err))
-        async with aclosing(results):
-            async for finished in results:
-                return encode_outcome(finished.outcome, finished.output, finished.images)
-        raise AssertionError("a call has exactly one result")
+        async def send(count: int, text: str) -> None:
+            await ctx.session.report_progress(count, None, text)
+
+        wants_progress = "progressToken" in meta or "progress_token" in meta
+        result = await run_call(self._service, call, meta, send if wants_progress else None)
+        return CallToolResult.model_validate(msgspec.to_builtins(result), by_name=False)
 
 
 class _Prompts:
@@ -164,34 +132,3 @@ _WORDS = "arguments"
 def _describe_prompt(prompt: OfferedPrompt) -> Prompt:
     words = [PromptArgument(name=_WORDS, description=prompt.takes, required=False)] if prompt.takes else []
     return Prompt(name=prompt.name, description=prompt.description, arguments=words)
-
-
-class _Progress:
-    """Carries progress from any thread to the client; what comes too fast to be sent is joined, then cut."""
-
-    def __init__(self, ctx: ServerRequestContext[Any]) -> None:
-        self._ctx = ctx
-        self._loop = asyncio.get_running_loop()
-        self._texts: deque[str] = deque(maxlen=_KEPT_PROGRESS)
-        self._some = asyncio.Event()
-        self._count = 0
-
-    def say(self, call_id: str, text: str) -> None:
-        self._loop.call_soon_threadsafe(self._put, text[-_MAX_PROGRESS:])
-
-    def _put(self, text: str) -> None:
-        self._texts.append(text)
-        self._some.set()
-
-    async def pump(self) -> None:
-        while True:
-            await self._some.wait()
-            await self.flush()
-
-    async def flush(self) -> None:
-        self._some.clear()
-        if self._texts:
-            text = "".join(self._texts)[-_MAX_PROGRESS:]
-            self._texts.clear()
-            self._count += 1
-            await self._ctx.session.report_progress(self._count, None, text)

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.process.duplex import Duplex
 from planck.workspace.process.process import Command, Job, start
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
-
-    from planck.mcp.wire import Wire
 
 _GRACE = 2.0
 """Seconds a peer may take to leave after its input ended."""
@@ -51,6 +50,11 @@ class Link:
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
         """What the SDK's client speaks through, once."""
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> Duplex:
+        """What a client without the SDK speaks through; only a process has it."""
         raise NotImplementedError
 
     @property
@@ -135,12 +139,9 @@ async def open_process(
 ) -> AsyncGenerator[Link, None]:
     """Starts a program that speaks MCP on its standard input and output.
 
-    In a sandbox it sees what it is `made_of`, wherever that lies.
+    In a sandbox it sees what it is `made_of`, wherever that lies. Leaving this waits until the process has
+    ended: a caller whose waits may be cancelled again and again, as anyio does, must shield that.
     """
-    import anyio
-
-    from planck.mcp.wire import Wire
-
     if shutil.which(argv[0], path=environment.get("PATH")) is None and not (cwd / argv[0]).is_file():
         raise FinalError(
             ErrorKind.NOT_FOUND, f"program not found: {argv[0]!r}; install it, or set its path as `command`"
@@ -153,58 +154,66 @@ async def open_process(
         their_input, our_output = os.pipe2(os.O_CLOEXEC)
         our_input = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
-        wire = Wire(our_input, our_output, held_open)
+        lines = Duplex(our_input, our_output, held=held_open, files=False)
         try:
             if confinement is not None:
                 confinement = replace(confinement, seen=(pipe, *map(str, made_of)))
             opening = ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv)
             job = start(Command(opening, cwd, environment, confinement, keep=16_000), stdin=their_input)
         except PlanckError as failure:
-            wire.end("not started")
-            wire.close_output()
+            lines.end("not started")
+            lines.close_output()
             raise FinalError(failure.err.kind, failure.err.message) from failure
         finally:
             os.close(their_input)
-        link = _ProcessLink(job, wire)
+        link = _ProcessLink(job, lines)
         following = asyncio.ensure_future(link.follow())
         try:
             yield link
         finally:
             following.cancel()
-            with anyio.CancelScope(shield=True):
-                wire.end("closed")
-                wire.close_output()
+            lines.end("closed")
+            lines.close_output()
+            try:
                 if link.polite:
                     await job.wait(_GRACE)
+            finally:
                 await job.kill()
 
 
 class _ProcessLink(Link):
-    def __init__(self, job: Job, wire: "Wire") -> None:
+    def __init__(self, job: Job, lines: Duplex) -> None:
         self._job = job
-        self._wire = wire
+        self._lines = lines
 
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        return nullcontext((self._wire.incoming, self._wire.outgoing))
+        from planck.mcp.wire import Wire  # loads the SDK
+
+        wire = Wire(self._lines)
+        return nullcontext((wire.incoming, wire.outgoing))
+
+    @property
+    def lines(self) -> Duplex:
+        return self._lines
 
     @property
     def over(self) -> bool:
-        return self._wire.ended.is_set() or not self._job.running
+        return self._lines.ended.is_set() or not self._job.running
 
     async def follow(self) -> None:
         """Ends the wire with the process: whoever it left behind may hold its output open."""
         await self._job.wait()
-        self._wire.release()
+        self._lines.release()
         try:
             async with asyncio.timeout(_DRAIN):
-                await self._wire.ended.wait()
+                await self._lines.ended.wait()
         except TimeoutError:
-            self._wire.end("the process ended")
+            self._lines.end("the process ended")
 
     async def ended(self) -> tuple[ErrorKind, str]:
-        await self._wire.ended.wait()
-        kind, reason = self._wire.why
+        await self._lines.ended.wait()
+        kind, reason = self._lines.why
         if kind is ErrorKind.PEER_FAILED and await self._job.wait(_DRAIN):
             reason = f"the process ended with exit code {self._job.completed().exit_code}"
         words = self._job.completed().output.strip()[-_LAST_WORDS:]

@@ -4,7 +4,6 @@ The SDK's own stdio transport splits a long line in quadratic time and keeps all
 before the SDK sees anything, matches answers strictly, and never blocks on a peer that does not read.
 """
 
-import asyncio
 import json
 
 import anyio
@@ -12,7 +11,6 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from planck.mcp.transport import PeerError
 from planck.records.outcome import ErrorKind
 from planck.workspace.process.duplex import Duplex
 from planck.workspace.process.framing import MAX_LINE
@@ -22,24 +20,9 @@ _GATHER = 0.001
 """Seconds for which answers are gathered into one write, while others are still owed."""
 
 
-def open_standard(read_end: int, write_end: int) -> "Wire":
-    """A wire on what were standard input and output; what is no pipe, socket or terminal is refused."""
-    try:
-        return Wire(read_end, write_end)
-    except PermissionError:  # epoll's word for a file
-        raise PeerError(
-            ErrorKind.STDIN_ERROR,
-            "Standard input is not a pipe, socket or terminal. Let an MCP client start this command, "
-            "or serve with --http PORT.",
-        ) from None
-
-
 class Wire:
-    """Owns both descriptors, which must be pipes, sockets or terminals."""
-
-    def __init__(self, read_end: int, write_end: int, held: int | None = None) -> None:
-        """`held` keeps the peer's named pipe open; it is closed when the first bytes come, or none will."""
-        self._lines = Duplex(read_end, write_end, held=held, files=False)
+    def __init__(self, lines: Duplex) -> None:
+        self._lines = lines
         self.incoming = Incoming(self)
         self.outgoing = Outgoing(self)
         self._bad_lines = 0
@@ -48,15 +31,6 @@ class Wire:
         self._asked: set[int | str] = set()
         self._owed: set[int | str | None] = set()
 
-    @property
-    def ended(self) -> asyncio.Event:
-        return self._lines.ended
-
-    @property
-    def why(self) -> tuple[ErrorKind, str]:
-        """Once it ended: as the end of a sentence."""
-        return self._lines.why
-
     def end(self, reason: str, kind: ErrorKind = ErrorKind.PEER_FAILED) -> None:
         """Stops reading; of several reasons the first stays."""
         self._lines.end(reason, kind)
@@ -64,10 +38,6 @@ class Wire:
     def close_output(self) -> None:
         """Shows the peer the end of its input, after what was said before."""
         self._lines.close_output()
-
-    def release(self) -> None:
-        """Closes what was held open for the peer; from now on its own end decides."""
-        self._lines.release()
 
     async def next(self) -> SessionMessage:
         while not self._is_foul:

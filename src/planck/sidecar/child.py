@@ -7,8 +7,11 @@ import asyncio
 import importlib
 import importlib.util
 import logging
+import os
 import pkgutil
 import sys
+import threading
+import time
 import traceback
 from collections.abc import AsyncGenerator, Callable, Sequence
 from copy import copy
@@ -17,7 +20,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from planck.mcp import meta as meta_keys
-from planck.mcp.standard import claim_standard_streams
+from planck.mcp.line_server import serve_lines
+from planck.mcp.standard import claim_standard_streams, open_standard
 from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     from planck.tools.results import Finished
 
 MAX_TIMEOUT_MS = 3_600_000
+_GRACE = 1.0
+"""Seconds from the end of the client until the process ends, whatever still runs in it."""
 HOSTED = "hosted"
 
 
@@ -111,10 +117,14 @@ class LoadedSidecar:
 
 
 async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
-    from planck.mcp.serve import serve_wire
-    from planck.mcp.wire import open_standard
+    await serve_lines("planck-sidecar", sidecar, open_standard(read_end, write_end))
+    # Python waits for threads that user code started, which nothing can cancel: nobody wants their results.
+    threading.Thread(target=_leave_soon, daemon=True).start()
 
-    await serve_wire("planck-sidecar", sidecar, open_standard(read_end, write_end))
+
+def _leave_soon() -> None:
+    time.sleep(_GRACE)
+    os._exit(0)
 
 
 async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:

@@ -6,14 +6,13 @@ It has the member's confinement, in a home of its own; the network is open in it
 import asyncio
 import os
 import shutil
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from planck.acp.client import ExternalError, Launch
+from planck.acp.client import Launch
 from planck.acp.external_turn import ExternalTurn
 from planck.acp.methods import McpServer
 from planck.agent.agent import Kit
@@ -24,7 +23,7 @@ from planck.headless.members.external_rights import ExternalRights
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.gate import AgentGate
 from planck.records.events import Status
-from planck.records.outcome import Err, ErrorKind, say_extra
+from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import FOREIGN, AgentSpec
 from planck.toolkit.scribe import Scribe
 from planck.workspace.sandbox.programs import list_parts
@@ -70,8 +69,6 @@ class ExternalHost(ExternalRights):
 
     async def launch(self) -> Launch:
         rights = await self.admit()
-        # It takes most of a second, and only who has such members needs it.
-        await asyncio.to_thread(_import_service)
         from planck.headless.members.team_service import TeamCalls, TeamServer, find_python
 
         await self.aclose()
@@ -156,15 +153,3 @@ class ExternalHost(ExternalRights):
         if owner is not None:
             os.chown(home, *owner)
         return Path(os.path.realpath(home))
-
-
-def _import_service() -> None:
-    try:
-        import_module("planck.headless.members.team_service")
-    except ModuleNotFoundError as problem:
-        if problem.name and problem.name.split(".")[0] == "planck":
-            raise
-        raise ExternalError(
-            ErrorKind.PEER_FAILED,
-            f"members that are external programs need the extra `mcp` ({problem}); {say_extra('mcp')}.",
-        ) from problem

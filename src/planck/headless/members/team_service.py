@@ -19,8 +19,7 @@ from planck.acp import shim
 from planck.acp.external_turn import ExternalTurn
 from planck.acp.methods import McpServer
 from planck.agent.agent import Runner
-from planck.mcp.serve import serve_wire
-from planck.mcp.wire import Wire
+from planck.mcp.line_server import serve_lines
 from planck.records.events import ToolStart
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind
@@ -30,6 +29,7 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import read_calls
 from planck.tools.results import Finished, finish
+from planck.workspace.process.duplex import Duplex
 
 _AHEAD = 4
 """Slots that wait for a client: an agent may start the server several times at once."""
@@ -115,7 +115,7 @@ class TeamServer:
         if owner is not None:
             os.chown(self._shim, *owner)
         self._made = 0
-        self._wires: set[_SlotWire] = set()
+        self._slots: set[_Slot] = set()
         self._serving: set[asyncio.Task[None]] = set()
         for _ in range(_AHEAD):
             self._add_slot()
@@ -127,9 +127,9 @@ class TeamServer:
         return McpServer(name="planck", command=self._python, args=words, env=())
 
     async def aclose(self) -> None:
-        for wire in list(self._wires):
-            wire.end("closed")
-            wire.close_output()
+        for slot in list(self._slots):
+            slot.end("closed")
+            slot.close_output()
         if self._serving:
             await asyncio.wait(self._serving)
 
@@ -145,27 +145,27 @@ class TeamServer:
         read_end = os.open(up, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         held = os.open(up, os.O_WRONLY | os.O_CLOEXEC)
         write_end = os.open(down, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        wire = _SlotWire(self, (up, down), read_end, write_end, held)
-        self._wires.add(wire)
-        task = asyncio.get_running_loop().create_task(self._serve(wire))
+        slot = _Slot(self, (up, down), read_end, write_end, held)
+        self._slots.add(slot)
+        task = asyncio.get_running_loop().create_task(self._serve(slot))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _serve(self, wire: "_SlotWire") -> None:
+    async def _serve(self, slot: "_Slot") -> None:
         try:
-            await serve_wire("planck", self._calls, wire)
+            await serve_lines("planck", self._calls, slot)
         finally:
-            wire.end("closed")
-            wire.close_output()
-            self._wires.discard(wire)
+            slot.end("closed")
+            slot.close_output()
+            self._slots.discard(slot)
 
-    def take(self, wire: "_SlotWire") -> None:
+    def take(self, slot: "_Slot") -> None:
         """Its client has spoken: nobody else may find it, and another one takes its place."""
-        for name in wire.names:
+        for name in slot.names:
             with suppress(OSError):
                 os.unlink(name)
-        wire.names = ()
-        if not wire.ended.is_set():
+        slot.names = ()
+        if not slot.ended.is_set():
             self._add_slot()
 
 
@@ -186,13 +186,13 @@ def _may_run(path: str, owner: tuple[int, int]) -> bool:
     return True
 
 
-class _SlotWire(Wire):
+class _Slot(Duplex):
     def __init__(
         self, server: TeamServer, names: tuple[str, str], read_end: int, write_end: int, held: int
     ) -> None:
-        super().__init__(read_end, write_end, held)
         self.names: tuple[str, ...] = names
         self._server = server
+        super().__init__(read_end, write_end, held=held, files=False)
 
     def release(self) -> None:
         """The first bytes came, or none will."""

@@ -52,8 +52,7 @@ class Workbench:
 async def serve_stdio(bench: Workbench) -> None:
     """Serves on standard input and output, until the client closes its side."""
     from planck.mcp.serve import serve_wire
-    from planck.mcp.standard import claim_standard_streams
-    from planck.mcp.wire import open_standard
+    from planck.mcp.standard import claim_standard_streams, open_standard
 
     await serve_wire("planck", bench, open_standard(*claim_standard_streams()), bench.guide)
 
