@@ -146,7 +146,7 @@ async def test_nothing_of_a_folder_that_is_not_trusted_is_started(tmp_path: Path
     assert (trusted.code, trusted.out) == (0, "{}\n")
 
 
-@pytest.mark.parametrize("args", [["mcp", "serve"], ["sidecar", "run"]], ids=" ".join)
+@pytest.mark.parametrize("args", [["mcp", "serve"], ["sidecar", "run", "--http", "0"]], ids=" ".join)
 def test_without_the_extra_what_serves_names_it(
     args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

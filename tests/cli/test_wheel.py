@@ -104,6 +104,28 @@ async def test_with_nothing_every_word_leads_to_setup_and_setup_to_an_answer(
     assert (done.code, done.out) == (0, "I am here.\n"), done.err
 
 
+async def test_a_sidecar_works_without_an_extra_and_only_what_needs_one_names_it(home: Home) -> None:
+    created = await home.run("sidecar", "new")
+    assert created.code == 0, created.err
+    status = await home.run("sidecar", "status", "--trust")
+    assert (status.code, status.out) == (0, "sidecar  connected  1 tool\n    count_words\n"), status.err
+    listed = await home.run("tools", "list", "--trust")
+    assert (listed.code, "count_words" in listed.out, "extra" in listed.err) == (0, True, False)
+    called = await home.run("tools", "call", "count_words", "--trust", "--args", '{"text": "a b c"}')
+    assert (called.code, called.out) == (0, "3 words\n"), called.err
+    served = await home.run("sidecar", "run")  # its input is at its end
+    assert "extra" not in served.err
+    refused = await home.run("sidecar", "run", "--http", "0")
+    assert (refused.code, "extra `mcp`" in refused.err, refused.err.count("\n")) == (2, True, 1)
+    doctor = await home.run("doctor")
+    assert "`mcp`" not in doctor.out
+    assert (await home.run("mcp", "add", "greeter", "--", "true")).code == 0
+    doctor = await home.run("doctor")
+    (line,) = [line for line in doctor.out.splitlines() if "`mcp`" in line]
+    assert "✓" not in line
+    assert "MCP servers need the extra `mcp`, which is not installed" in line
+
+
 def serve_small_model(*args: str) -> Iterator[str]:
     script = ROOT / "tests/llm/small_model.py"
     with subprocess.Popen(

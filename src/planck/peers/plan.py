@@ -76,18 +76,19 @@ def plan_peers(resources: Resources) -> PeerPlan:
     # In a folder that is not trusted, a program of the user's must not find the project's modules.
     folder = resources.workspace if resources.loaded.trusted else resources.home
     servers = tuple(PlannedServer(name, entry, folder) for name, entry in entries.items())
-    if (servers or sidecars) and (missing := find_missing_extra()):
+    wanted = any(not _is_disabled(server.entry) for server in servers)
+    if wanted and (missing := find_missing_extra("MCP servers need")):
         notices.append(missing)
     return PeerPlan(sidecars, servers, tuple(notices))
 
 
-def find_missing_extra() -> str:
-    """Says that MCP can't be spoken here, and what to do; empty: it can."""
+def find_missing_extra(what: str) -> str:
+    """Returns that the MCP SDK is missing, and what to do; "": it is there. `what` begins the sentence."""
     from importlib.util import find_spec
 
     if find_spec("mcp") is not None:
         return ""
-    return f"sidecars and MCP servers need the extra `mcp`, which is not installed; {say_extra('mcp')}"
+    return f"{what} the extra `mcp`, which is not installed; {say_extra('mcp')}"
 
 
 def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
@@ -277,8 +278,12 @@ def _describe(entry: Any) -> dict[str, Any]:
         "transport": "http" if url else "stdio",
         "env": _list_names(entry.get("env", entry.get("environment"))),
         "headers": _list_names(entry.get("headers")),
-        "disabled": bool(entry.get("disabled", False)) or not entry.get("enabled", True),
+        "disabled": _is_disabled(entry),
     }
+
+
+def _is_disabled(entry: Any) -> bool:
+    return isinstance(entry, dict) and (bool(entry.get("disabled")) or not entry.get("enabled", True))
 
 
 def _list_names(pairs: Any) -> list[str]:

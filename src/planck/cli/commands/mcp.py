@@ -260,11 +260,11 @@ def show_reports(reports: list[headless.PeerReport], as_json: bool) -> int:
     return 0 if all(report.state in ("connected", "disabled") for report in reports) else 1
 
 
-def check_extra() -> None:
-    """Raises where MCP can't be spoken here."""
+def check_extra(what: str) -> None:
+    """Raises where the MCP SDK is missing; `what` begins the sentence."""
     from planck.headless import find_missing_extra
 
-    if missing := find_missing_extra():
+    if missing := find_missing_extra(what):
         raise UsageError(ErrorKind.NOT_FOUND, missing)
 
 
@@ -273,7 +273,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     from planck.headless import Workbench
 
-    check_extra()
+    check_extra("Serving tools over MCP needs")
     project = open_project(options)
     say_place(project)
     bench = Workbench(project, options.permission_mode)

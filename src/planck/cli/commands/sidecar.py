@@ -93,7 +93,8 @@ def _run(options: argparse.Namespace) -> int:
 
     from planck.headless import make_token, pipe_secret, prepare_sidecar, read_environment
 
-    check_extra()
+    if options.http is not None:
+        check_extra("Serving a sidecar over HTTP needs")
 
     def progress(text: str) -> None:
         complain(make_plain(text))

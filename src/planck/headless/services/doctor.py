@@ -19,7 +19,7 @@ from planck.config.project import Project
 from planck.headless.hooks import reading, running
 from planck.headless.planck import Planck
 from planck.headless.services.toolbox import BUILT_IN, ToolBox
-from planck.peers.plan import find_missing_extra, plan_peers
+from planck.peers.plan import plan_peers
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process import containment, process
@@ -77,14 +77,6 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
         Check("tool", "warning", f"{problem.path}: {problem.error.message}", "Fix or remove it.")
         for problem in tools.problems
     )
-    if missing := find_missing_extra():
-        waiting = bool(planck_.peers.plan.select())
-        yield Check(
-            "MCP",
-            "warning" if waiting else "ok",
-            "the `mcp` extra is not installed",
-            missing if waiting else "",
-        )
     from planck.headless.members.external_check import find_installed
 
     agents = find_installed(planck_.project.environ.get("PATH", ""))
