@@ -5,7 +5,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -28,6 +28,7 @@ from planck.records.visible import fit_line, make_plain
 if TYPE_CHECKING:
     from planck.cli.ask.person import Person
     from planck.cli.stream_input import StreamInput
+    from planck.cli.tell.peer_failures import PeerFailures
     from planck.cli.tell.reporter import Reporter
     from planck.headless import AnswerSchema, Project
 
@@ -256,6 +257,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
 
 def _open_reporter(session: OpenSession) -> "Reporter":
+    from planck.cli.tell.peer_failures import PeerFailures
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
@@ -266,10 +268,8 @@ class _Trouble:
     """Says on standard error why an answer takes longer, has no tools, or lacks a member that failed."""
 
     def __init__(self, session: OpenSession) -> None:
-        from planck.cli.tell.peer_failures import PeerFailures
-
         self._session = session
-        self._failures = PeerFailures()
+        self._failures: PeerFailures | None = None
 
     def tell(self, event: SessionEvent) -> None:
         data = event.data
@@ -282,7 +282,15 @@ class _Trouble:
             return
         elif data["component"] == "model" and data["state"] in _RETRIES:
             print(f"planck: model: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
-        elif failed := self._failures.describe(data):
+        elif data["component"] != "model":
+            self._tell_peer(data)
+
+    def _tell_peer(self, status: Mapping[str, Any]) -> None:
+        if self._failures is None:
+            from planck.cli.tell.peer_failures import PeerFailures  # most runs have no server
+
+            self._failures = PeerFailures()
+        if failed := self._failures.describe(status):
             print(f"planck: {failed}", file=sys.stderr, flush=True)
 
 
@@ -294,6 +302,7 @@ async def _on_terminal(
 ) -> int:
     from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import say_evidence, summarise
+    from planck.cli.tell.peer_failures import PeerFailures
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
