@@ -257,7 +257,6 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
 
 def _open_reporter(session: OpenSession) -> "Reporter":
-    from planck.cli.tell.peer_failures import PeerFailures
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
@@ -302,7 +301,6 @@ async def _on_terminal(
 ) -> int:
     from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import say_evidence, summarise
-    from planck.cli.tell.peer_failures import PeerFailures
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
