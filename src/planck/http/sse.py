@@ -6,6 +6,8 @@ from planck.http.errors import ProviderError
 from planck.records.outcome import ErrorKind
 
 MAX_EVENT = 10_000_000
+_LF, _CR = b"\n\r"
+"""As numbers: of bytes, `in` first finds that they are none, by an exception of 2,000 instructions."""
 
 
 class Sse:
@@ -19,7 +21,7 @@ class Sse:
         self._first = True
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        if self._after_cr or b"\r" in chunk:
+        if self._after_cr or _CR in chunk:
             chunk = self._newlines(chunk)
         buffer = self._buffer
         buffer += chunk
@@ -31,8 +33,7 @@ class Sse:
             buffer[:] = rest
             # Most are one line each, and there may be thousands: those cost no call.
             found: list[Any] = [
-                block[6:] if block[:6] == b"data: " and b"\n" not in block else _data(block)
-                for block in blocks
+                block[6:] if block[:6] == b"data: " and _LF not in block else _data(block) for block in blocks
             ]
             events = [data for data in found if data is not None] if None in found else found
         self._scanned = len(buffer)
@@ -72,7 +73,7 @@ class JsonLines:
         self._buffer = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        if b"\n" not in chunk:
+        if _LF not in chunk:
             self._buffer += chunk
             self._check()
             return []

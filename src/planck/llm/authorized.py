@@ -31,12 +31,12 @@ class Authorized:
         endpoint = await self._access.current()
         tally.unsent = False
         begun = False
+        items = self._provider(endpoint).stream(request)
         try:
-            async with aclosing(self._provider(endpoint).stream(request)) as items:
-                async for item in items:
-                    begun = True
-                    yield item
-                return
+            async for item in items:
+                begun = True
+                yield item
+            return
         except ProviderError as failure:
             if begun or failure.err.kind is not ErrorKind.NOT_AUTHENTICATED:
                 raise
@@ -45,6 +45,8 @@ class Authorized:
             tally.unsent = False
             if renewed is None:
                 raise
+        finally:
+            await items.aclose()
         async with aclosing(self._provider(renewed).stream(request)) as items:
             async for item in items:
                 yield item

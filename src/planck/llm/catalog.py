@@ -1,18 +1,20 @@
 """What is known of the vendors' models: windows, abilities and prices, from a snapshot with its date.
 
-Made by `scripts/make_catalog.py`; read at the first question, one provider at a time. Nothing is downloaded.
+Made by `scripts/make_catalog.py`: a line of JSON that says where each provider's models are in the rest.
+A question unpacks the models of its provider alone. Nothing is downloaded.
 """
 
 import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from zlib import decompress
 
 import msgspec
 
 from planck.records.usage import Usage
 
-_SNAPSHOT = Path(__file__).with_name("data") / "catalog.json.gz"
+_SNAPSHOT = Path(__file__).with_name("data") / "catalog.bin"
 _IMAGES, _REASONING, _TOOLS = 1, 2, 4
 _MILLION = 1_000_000
 
@@ -57,7 +59,7 @@ class CatalogModel(msgspec.Struct, frozen=True):
 
 def snapshot_date() -> str:
     """The day on which the snapshot was made, as `2026-11-15`."""
-    return _snapshot().date
+    return _snapshot()[0].date
 
 
 def find(provider: str, model: str, base_url: str = "") -> CatalogModel | None:
@@ -80,27 +82,32 @@ _DATED = r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$"
 _Row = tuple[str, int, int, int, list[Price] | None]
 
 
-class _Provider(msgspec.Struct, frozen=True):
+class _Provider(msgspec.Struct, frozen=True, array_like=True):
     api: str
-    models: msgspec.Raw
+    start: int
+    """Where its models are in the packed part, and how many bytes."""
+    size: int
 
 
-class _Snapshot(msgspec.Struct, frozen=True):
+class _Index(msgspec.Struct, frozen=True):
     date: str
     providers: dict[str, _Provider]
 
 
 @cache
-def _snapshot() -> _Snapshot:
-    from gzip import decompress
-
-    return msgspec.json.decode(decompress(_SNAPSHOT.read_bytes()), type=_Snapshot)
+def _snapshot() -> tuple[_Index, bytes]:
+    index, _, packed = _SNAPSHOT.read_bytes().partition(b"\n")
+    return msgspec.json.decode(index, type=_Index), packed
 
 
 @cache
 def _models(provider: str) -> dict[str, CatalogModel]:
-    entry = _snapshot().providers.get(provider)
-    rows = msgspec.json.decode(entry.models, type=dict[str, _Row]) if entry else {}
+    index, packed = _snapshot()
+    entry = index.providers.get(provider)
+    if entry is None:
+        return {}
+    unpacked = decompress(packed[entry.start : entry.start + entry.size])
+    rows = msgspec.json.decode(unpacked, type=dict[str, _Row])
     return {id: _model(id, row) for id, row in rows.items()}
 
 
@@ -114,5 +121,5 @@ def _model(id: str, row: _Row) -> CatalogModel:
 def _by_address(base_url: str) -> str:
     """The provider whose API is at this address; empty where none is."""
     wanted = base_url.rstrip("/")
-    found = (id for id, entry in _snapshot().providers.items() if entry.api.rstrip("/") == wanted)
+    found = (id for id, entry in _snapshot()[0].providers.items() if entry.api.rstrip("/") == wanted)
     return next(found, "")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from math import ceil
 from typing import Any
 
@@ -84,8 +83,9 @@ class Retrying:
                 yield _status("pacing", "waiting to stay within the provider's rate limits")
                 ticket = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
+            stream = self._provider.stream(request)
             try:
-                async with aclosing(self._provider.stream(request)) as stream:
+                try:
                     while True:
                         item = await watchdog.next(stream)
                         if ticket and isinstance(item, _COUNTED):
@@ -97,6 +97,8 @@ class Retrying:
                         yield item
                         if isinstance(item, AssistantMessage):
                             return
+                finally:
+                    await stream.aclose()
             except ProviderError as raised:
                 error = self._name_provider(raised)
                 # Whoever refuses a request, or can't be reached, does no work; a cut stream was worked on.
@@ -209,7 +211,8 @@ class _Watchdog:
         self._timeout = first
         self._later = later
         self._task: asyncio.Task[object] | None = None
-        self._since = self._loop.time()
+        self._since = 0.0
+        """When we began to wait for the item that is due, less what we had waited before."""
         self.heard = 0
         """Characters of the answer so far."""
         self._waited = 0.0

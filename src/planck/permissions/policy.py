@@ -151,8 +151,7 @@ def find_offer(
         return verdict
     if missing is None:
         missing = _guess_missing(authority, tool, args, writes=bool(held.writable))
-    closed = not held.writable or any(find_closed(root, around.homes) for root in held.writable)
-    if Right.OUTSIDE in missing or (Right.WRITE in missing and closed):
+    if Right.OUTSIDE in missing or (Right.WRITE in missing and _is_closed(held, around)):
         return msgspec.structs.replace(verdict, confinement=_rights(authority, around, mode=Mode.FULL))
     rights = msgspec.structs.replace(
         held,
@@ -160,6 +159,11 @@ def find_offer(
         network=Right.NETWORK in missing,
     )
     return msgspec.structs.replace(verdict, confinement=rights)
+
+
+def _is_closed(held: Confinement, around: PolicyContext) -> bool:
+    """Whether no sandbox may write in a root of the call. It looks at the disk: ask only where it counts."""
+    return not held.writable or any(find_closed(root, around.homes) for root in held.writable)
 
 
 def _guess_missing(

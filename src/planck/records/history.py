@@ -27,6 +27,7 @@ from planck.records.events import (
     ToolStart,
     TurnEnd,
     TurnStart,
+    UsageSpent,
     View,
 )
 from planck.records.messages import (
@@ -95,7 +96,18 @@ class History:
         self._replace(messages)
 
     def apply(self, fact: View) -> None:
-        match fact:
+        match fact:  # first what each step has: a class that does not match costs as much as a call
+            case ToolEnd():
+                # A command that ran and exited nonzero is no error: the model reads its output and decides.
+                ran = fact.error is None
+                shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
+                self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images, fact.spilled))
+            case AssistantSaid():
+                self._add_answer(fact.message)
+            case ToolStart(foreign=True):
+                self._add_foreign_call(fact)
+            case ToolStart() | UsageSpent():
+                pass
             case Envelope():
                 self.unread[fact.id] = fact
             case Delivery(state="delivered"):
@@ -110,15 +122,6 @@ class History:
                 self.in_turn = True
                 self.close_open_calls()
                 self.turn_at = len(self.messages)
-            case AssistantSaid():
-                self._add_answer(fact.message)
-            case ToolStart(foreign=True):
-                self._add_foreign_call(fact)
-            case ToolEnd():
-                # A command that ran and exited nonzero is no error: the model reads its output and decides.
-                ran = fact.error is None
-                shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
-                self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images, fact.spilled))
             case TurnEnd():
                 self.in_turn = False
                 self.close_open_calls()
@@ -230,7 +233,7 @@ class History:
             self._add(_CONTINUE)
         if message.tool_calls:
             message = self._with_unique_ids(message)
-            self._open = [_Open(call) for call in message.tool_calls]
+            self._open = [_Open(part) for part in message.parts if isinstance(part, ToolCall)]
         self._add(message)
         if message.usage.context_tokens:
             self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
@@ -291,11 +294,14 @@ class History:
 
     def _with_unique_ids(self, message: AssistantMessage) -> AssistantMessage:
         """No vendor takes the same call id twice; servers without ids, and a compaction, could repeat one."""
-        parts = [
-            replace(part, provider_id=self._unique(part)) if isinstance(part, ToolCall) else part
-            for part in message.parts
-        ]
-        return replace(message, parts=tuple(parts))
+        parts = tuple(
+            [self._with_unique_id(part) if isinstance(part, ToolCall) else part for part in message.parts]
+        )
+        return message if parts == message.parts else replace(message, parts=parts)  # nearly always the same
+
+    def _with_unique_id(self, call: ToolCall) -> ToolCall:
+        id = self._unique(call)
+        return call if id == call.provider_id else replace(call, provider_id=id)
 
     def _unique(self, call: ToolCall) -> str:
         wanted = call.provider_id or call.id or "call"

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,7 +67,7 @@ class Exchange:
         tally.unsent = True
         response = await self.send(self._url, body, tally.note_sent)
         tally.unsent = False
-        async with aclosing(response):
+        try:
             if response.status != 200:
                 from planck.llm.server_errors import refusal  # only for a failure
 
@@ -98,6 +97,8 @@ class Exchange:
                 if answer.ended:
                     response.release()
                     break
+        finally:
+            await response.aclose()
         if reading.repeated:
             yield Status(component="model", state="repeats", detail=_tell_loop(reading.repeated))
         elif not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:

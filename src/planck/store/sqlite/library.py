@@ -3,7 +3,6 @@
 import fcntl
 import logging
 import os
-import shutil
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
@@ -237,6 +236,8 @@ class FileLibrary:
                 self._note(path, "", own=is_same_place(meta.get("workspace", ""), self._workspace))
                 (waiting / path.name).rename(path)
         finally:
+            import shutil  # few sessions are imported
+
             shutil.rmtree(waiting, ignore_errors=True)
             lock.release()
 
@@ -244,6 +245,8 @@ class FileLibrary:
         """Removes what imports left whose process ended; while the names are held none begins."""
         for left in self.folder.glob(f"{_IMPORT}*"):
             if not is_locked(left / _IMPORT_LOCK):
+                import shutil
+
                 shutil.rmtree(left, ignore_errors=True)
 
     async def open(self, id_or_name: str, durability: Durability = "process") -> SqliteStore | NewerLog:

@@ -62,7 +62,8 @@ def bash_tool(shared: Shared) -> Tool:
         )
         return command_outcome(done, ran)
 
-    def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+    # On the loop, as `execute` looks for the same folder: a thread would cost ten times as much.
+    async def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         owner, start = views.of(ctx).root.find_reader(args.get("cwd", ctx.cwd))
         cwd = views.root.name(owner, owner.where(start, folder=True))
         asked = "ask for more permissions, then " if args.get("escalate") else ""

@@ -1,4 +1,3 @@
-import base64
 import os
 from pathlib import Path
 from typing import Any
@@ -121,6 +120,8 @@ def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
                 f"the image {path!r} has {len(content)} bytes, and at most {MAX_IMAGE} can be shown; "
                 "make a smaller copy with `bash`",
             )
+        import base64
+
         image = Image(media_type, base64.b64encode(content).decode())
         about = f"{media_type}, {len(content)} bytes"
         return {"output": f"[{about}]", "images": [image], "summary": about}

@@ -7,7 +7,6 @@ a second look through the root's own descriptor.
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -59,6 +58,8 @@ class Engine:
         """The path of ripgrep, looked for when it is first needed; None: our own worker."""
         if not self._with_ripgrep:
             return None
+        import shutil  # not before the first search
+
         roots, beside = self._root.paths, str(Path(sys.executable).parent / "rg")
         for found in (shutil.which("rg", path=self._outside["PATH"]), beside):
             if found and os.access(found, os.X_OK) and not is_open(found, roots):

@@ -103,6 +103,9 @@ def sandbox_program() -> str | None:
 
 def system_program(name: str) -> str | None:
     """By fixed system directories: a `PATH` may lead into the workspace."""
-    from shutil import which  # it loads what compresses, 1 ms of a start
+    # Not by `shutil.which`: it loads what compresses, 1 ms of a start.
+    places = (f"{folder}/{name}" for folder in _SYSTEM_FOLDERS)
+    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)
 
-    return which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+
+_SYSTEM_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
