@@ -210,6 +210,34 @@ async def test_a_torn_wal_gives_a_sound_prefix_and_the_loss_is_told(
     after.close()
 
 
+@pytest.mark.parametrize("cancelled", [None, 0, 7])
+async def test_callers_that_come_together_share_one_commit_and_keep_their_order(
+    path: Path, cancelled: int | None
+) -> None:
+    store = SqliteStore.create(path, {})
+    heads: list[int] = []
+
+    async def append(n: int) -> list[Event]:
+        try:
+            return await store.append([draft(n)])
+        finally:
+            heads.append(store.head)
+
+    callers = [asyncio.create_task(append(n)) for n in range(20)]
+    await asyncio.sleep(0)
+    if cancelled is not None:
+        callers[cancelled].cancel()
+    ended = await asyncio.gather(*callers, return_exceptions=True)
+    assert heads == [20] * 20, "the first that goes on finds all of them in the log"
+    assert [n for n, one in enumerate(ended) if isinstance(one, BaseException)] == [
+        n for n in range(20) if n == cancelled
+    ]
+    seqs = [(n, [e.seq for e in one]) for n, one in enumerate(ended) if not isinstance(one, BaseException)]
+    assert seqs == [(n, [n + 1]) for n in range(20) if n != cancelled]
+    assert [event.seq for event in store.read()] == [*range(1, 21)]
+    store.close()
+
+
 @pytest.mark.parametrize("cancelled", [0, 1])
 async def test_a_cancelled_caller_is_told_that_its_commit_failed(path: Path, cancelled: int) -> None:
     class Full(Disk):

@@ -1,15 +1,18 @@
 """The look at a large workspace before a command: beside the loop, and anew for each command."""
 
+import os
 import shutil
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planck.records.authority import Mode
+from planck.records.authority import Confinement, Mode
 from planck.workspace.process import pipes
 from planck.workspace.process.containment import sandbox_program
+from planck.workspace.sandbox.view import find_view
 from tests.workspace.place import Place
 
 pytestmark = [
@@ -52,3 +55,17 @@ async def test_a_workspace_is_listed_beside_the_loop_and_what_came_since_is_prot
     done = await place.run(Mode.WORKSPACE, "mv many/7 many/x; echo evil > many/7/.git/hooks/pre-commit")
     assert (done.exit_code != 0, hooks.is_dir()) == (True, True)
     assert [*hooks.iterdir()] == []
+
+
+def test_pipes_are_looked_for_in_what_a_command_sees_of_a_hidden_home(tmp_path: Path) -> None:
+    home, work = tmp_path / "ann", tmp_path / "work"
+    work.mkdir()
+    found = [home / name / "pipe" for name in ("tools/bin", "secret")]
+    for pipe in found:
+        pipe.parent.mkdir(parents=True)
+        os.mkfifo(pipe)
+    rights = Confinement(Mode.READ_ONLY, (str(work),), shown=(str(home / "tools"),), hidden=(str(home),))
+    looks = pipes.Pipes()
+    hides = find_view(rights, None, ()).hides
+    assert looks.look([str(home)], hides=hides) == [str(found[0])]
+    assert {*looks.look([str(home)])} == {*map(str, found)}, "a folder is listed once it is seen"

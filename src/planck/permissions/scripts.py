@@ -7,8 +7,8 @@ sandbox is the boundary, not a rule.
 import os
 import re
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import msgspec
@@ -21,14 +21,13 @@ from planck.shell.reach import Reach, find_reach
 from planck.shell.script import read
 from planck.shell.words import EXPANDED, ShellError, Word
 from planck.workspace.git.hooks import HERE, TOP, spell_known
+from planck.workspace.paths.beneath import read_up_to
 from planck.workspace.paths.paths import is_inside
 
 _MAX_SCRIPT = 64 * 1024
 _MAX_FILES = 64
 """Of one command, with the scripts that its scripts start."""
 _MAX_KEPT, _MAX_KEPT_TEXT = 32, 16 * 1024
-_SETTLED = 2_000_000_000
-"""Nanoseconds after which a change of a file shows in its times: some file systems count in two seconds."""
 _SYSTEM = (
     "/bin/",
     "/sbin/",
@@ -275,10 +274,6 @@ class _Script(msgspec.Struct, frozen=True, gc=False):
     """There is more in the file."""
 
 
-_KEPT: dict[tuple[int, ...], _Script] = {}
-"""By what a file is and when it changed: a script is often run again, and mostly as it was."""
-
-
 def _read_script(path: str) -> _Script | None:
     """Returns what a shell would read in a regular file; None where it would read nothing."""
     try:
@@ -286,31 +281,24 @@ def _read_script(path: str) -> _Script | None:
     except (OSError, ValueError):
         return None
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        state = _describe(found)
-        if (kept := _KEPT.get(state)) is not None:
-            return kept
-        with open(fd, "rb", closefd=False) as file:
-            content = file.read(_MAX_SCRIPT + 1)
-        settled = found.st_ctime_ns < time.time_ns() - _SETTLED and _describe(os.fstat(fd)) == state
+        content = read_up_to(fd, _MAX_SCRIPT + 1)
     finally:
         os.close(fd)
+    return _recall(content) if len(content) <= _MAX_KEPT_TEXT else _understand(content)
+
+
+def _understand(content: bytes) -> _Script | None:
     text = _find_shell_text(content)
     if not text:
         return None
     parts = segments(text)
-    script = _Script(text, parts, find_reach(text, parts), spell_known(text), len(content) > _MAX_SCRIPT)
-    if settled and len(text) <= _MAX_KEPT_TEXT:
-        if len(_KEPT) >= _MAX_KEPT:
-            _KEPT.clear()
-        _KEPT[state] = script
-    return script
+    return _Script(text, parts, find_reach(text, parts), spell_known(text), len(content) > _MAX_SCRIPT)
 
 
-def _describe(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+_recall = lru_cache(maxsize=_MAX_KEPT)(_understand)
+"""By what a file says, and not by when it changed: a script is often run right after it was written."""
 
 
 def _find_shell_text(content: bytes) -> str:

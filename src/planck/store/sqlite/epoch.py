@@ -4,8 +4,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from planck.records.outcome import ErrorKind
-from planck.store.chain import Row
 from planck.store.store import StoreError
+
+Bound = tuple[int, bytes | bytearray, bytes | bytearray]
+"""A `Row` as sqlite3 binds it. Of each `bytes` it asks first whether there is an adapter, 0.3 us; of a
+`bytearray` it does not."""
 
 _NUMBER = "SELECT value FROM meta WHERE key = 'epoch'"
 
@@ -32,7 +35,7 @@ class Epoch:
         self._commits = 0
         self._cursor = connection.cursor()
 
-    def add_events(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes] | None = None) -> None:
+    def add_events(self, rows: Sequence[Bound], blobs: Mapping[bytes, bytes] | None = None) -> None:
         """Commits all of the rows at once with the blobs, by their digests, that they name; or none."""
         self._commits += 1
         if blobs or self._commits < _OFTEN or len(rows) > _FEW or self._db.in_transaction:
@@ -45,7 +48,7 @@ class Epoch:
         if rows and not self._cursor.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
             raise self._refuse()
 
-    def adopt(self, rows: Iterable[Row], blobs: Iterable[tuple[bytes, bytes]]) -> None:
+    def adopt(self, rows: Iterable[Bound], blobs: Iterable[tuple[bytes, bytes]]) -> None:
         """The same for any number of them, each read when it is written."""
         self._add(
             ("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs),

@@ -4,11 +4,10 @@ Every commit is in the WAL before `append` returns, which survives the death of 
 makes it survive a power cut.
 """
 
-import asyncio
-import hashlib
 import logging
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import coroutine
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from planck.store.sqlite.database import (
     write_failure,
 )
 from planck.store.sqlite.directory import make_private
-from planck.store.sqlite.epoch import Epoch, begin_epoch
+from planck.store.sqlite.epoch import Bound, Epoch, begin_epoch
 from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.migrations import MIGRATIONS, migrate, read_version
 from planck.store.sqlite.reader import SqliteReader
@@ -42,6 +41,8 @@ from planck.store.threads import finish_blocking, run_blocking
 log = logging.getLogger(__name__)
 
 _CHECKPOINT_BYTES = 4 << 20
+_EMPTY_HASH = sha256()
+"""A copy of it takes 0.3 us of 1 less than a new one, and a log has one for each event: see `link`."""
 
 
 class SqliteStore(SqliteReader):
@@ -122,24 +123,20 @@ class SqliteStore(SqliteReader):
         return _open_writer(path, durability, disk or Disk(), takeover=takeover)
 
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
-        self._check_writable()
+        if self._closed or self.damage:
+            self._check_writable()
         batch = _Batch(drafts, then)
         self._queue.append(batch)
-        # One commit for all that is handed in during this iteration of the loop, by the first who did:
-        # a callback and a future for it would be one more iteration, 3 us of 34.
-        first = len(self._queue) == 1
+        # One commit for all that is handed in until the first who did goes on. The others go on after it, in
+        # the order of the loop: a future for each would be 2 us more, and one iteration.
         try:
-            if first:
-                await _wait_one_iteration()
-            else:
-                batch.committed = asyncio.get_running_loop().create_future()
-                await batch.committed
+            await _wait_one_iteration()
         except BaseException:  # a cancelled caller must know whether its facts are in the log
             self._flush()
             if batch.failure:
                 raise batch.failure from None
             raise
-        if first:
+        if not batch.is_done:
             self._flush()
         if batch.failure:
             raise batch.failure
@@ -182,7 +179,7 @@ class SqliteStore(SqliteReader):
                 yield seq, data, previous
 
         try:
-            self._epoch.adopt(number(), ((hashlib.sha256(blob).digest(), blob) for blob in blobs))
+            self._epoch.adopt(number(), ((sha256(blob).digest(), blob) for blob in blobs))
         except sqlite3.Error as e:
             raise write_failure(self.path, e) from e
         self.head, self.head_hash = seq, previous
@@ -291,24 +288,27 @@ class SqliteStore(SqliteReader):
             failure = e
         for batch in queue:
             batch.failure = failure
+            batch.is_done = True
             if batch.then and not failure:
                 batch.then.on_commit(batch.events)
             if self._listener and not failure:
                 self._listener.on_commit(batch.events)
-            if batch.committed and not batch.committed.done():
-                batch.committed.set_result(None)
 
     def _commit(self, queue: Sequence["_Batch"]) -> None:
         seq, previous, size = self.head, self.head_hash, 0
-        rows: list[Row] = []
+        rows: list[Bound] = []
+        encode, new_hash = codec.encode, _EMPTY_HASH.copy
         for batch in queue:
+            events = batch.events
             for draft in batch.drafts:
                 seq += 1
                 event = Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, draft.data)
-                data = codec.encode(event)
-                previous = link(previous, data)
-                rows.append((seq, data, previous))
-                batch.events.append(event)
+                data = encode(event)
+                chained = new_hash()
+                chained.update(previous + data)
+                previous = chained.digest()
+                rows.append((seq, bytearray(data), bytearray(previous)))
+                events.append(event)
                 size += len(data)
         self._epoch.add_events(rows, self._held)
         self.head, self.head_hash = seq, previous
@@ -368,14 +368,14 @@ def _wait_one_iteration() -> Generator[None, None, None]:
 class _Batch:
     """What one caller handed in, and what became of it."""
 
-    __slots__ = ("committed", "drafts", "events", "failure", "then")
+    __slots__ = ("drafts", "events", "failure", "is_done", "then")
 
     def __init__(self, drafts: Sequence[Draft], then: CommitListener | None) -> None:
         self.drafts = drafts
         self.then = then
         self.events: list[Event] = []
         self.failure: StoreError | None = None
-        self.committed: asyncio.Future[None] | None = None
+        self.is_done = False
 
 
 def _open_new(

@@ -1,15 +1,18 @@
 """Named pipes near a workspace, which a read-only mount does not keep anybody from writing to or emptying.
 
 Only those can be hidden that are found, so it is the nearest folders that are looked at: beside the
-workspace and in the user's home. A folder is listed again when its change time says so.
+workspace and in the user's home. A folder is listed again when its change time says so. What a command
+does not see is not looked at, and counts as a folder all the same.
 """
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 MAX_FOLDERS = 64
 """For each command: 0.3 ms."""
+_NOTHING: tuple[int, tuple[str, ...], tuple[str, ...]] = (0, (), ())
+"""Found in a hidden folder; no change time is 0, so that it is listed once it is seen."""
 _NOT_SEARCHED = ("/proc", "/sys", "/dev", "/tmp", "/run", "/var/tmp")
 
 
@@ -17,8 +20,14 @@ class Pipes:
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {}
 
-    def look(self, starts: Sequence[str], limit: int = MAX_FOLDERS) -> list[str]:
-        """Those in these folders and, as far as the limit goes, below them."""
+    def look(
+        self,
+        starts: Sequence[str],
+        limit: int = MAX_FOLDERS,
+        *,
+        hides: Callable[[str], bool] = lambda folder: False,
+    ) -> list[str]:
+        """Those in these folders and, as far as the limit goes, below them, but in none that is hidden."""
         found: list[str] = []
         seen: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {}
         level = [start for start in starts if start not in _NOT_SEARCHED]
@@ -26,6 +35,9 @@ class Pipes:
             below: list[str] = []
             for path in level[: limit - len(seen)]:
                 if path in seen:
+                    continue
+                if hides(path):
+                    seen[path] = _NOTHING
                     continue
                 try:
                     changed = os.lstat(path).st_ctime_ns

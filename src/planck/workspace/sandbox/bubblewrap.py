@@ -71,7 +71,8 @@ class Bubblewrap:
         for root in writable:
             if why := find_unsound(root, self._program):
                 raise SandboxError(ErrorKind.SANDBOX_UNAVAILABLE, why)
-        words = [*_as_owner(writable or roots), self._program, *_NAMESPACES]
+        owner = _find_owner(writable or roots)
+        words = [*_as_owner(owner), self._program, *_NAMESPACES]
         if not confinement.network:
             words.append("--unshare-net")
         words += ("--ro-bind", "/", "/", "--dev", "/dev", *_sized("/dev/shm"), "--remount-ro", "/dev")
@@ -89,10 +90,10 @@ class Bubblewrap:
         seen = _outermost(place for place in confinement.seen if place not in links and _to_be_shown(place))
         for place in seen:
             words += ("--ro-bind", place, place)
-        view = find_view(confinement, _find_owner(writable or roots), (*PRIVATE, *seen))
-        inner = _masks(confinement, seen, view)
+        view = find_view(confinement, owner, (*PRIVATE, *seen))
+        inner = _masks(confinement, owner, seen, view)
         starts = [os.path.dirname(root) for root in roots] + [*{*roots}.difference(writable)]
-        for pipe in self._pipes.look([*starts, os.path.expanduser("~")]):
+        for pipe in self._pipes.look([*starts, os.path.expanduser("~")], hides=view.hides):
             if view.shows(pipe) and not is_inside(pipe, (*writable, *PRIVATE, *confinement.masked)):
                 inner += ("--ro-bind", _REFUSED, pipe)
         words += view.words
@@ -111,13 +112,8 @@ class Bubblewrap:
                     guard.close(place)
                 for place in found.places:
                     guard.protect_nested(place)
-            for place in list_own(writable):
-                guard.protect_nested(place)
-            for place in list_sites(writable):
-                guard.protect_way(place)
-            for folder, modules in list_early(writable).items():
-                if not is_inside(folder, list_own(writable)):
-                    guard.protect_early(folder, modules)
+            if writable:
+                _protect_own(guard, writable)
             words += (*guard.mounts(), *inner, "--setenv", "TMPDIR", "/tmp")
             check = guard.check()
             passed.append(_pipe(self._calls))
@@ -128,6 +124,18 @@ class Bubblewrap:
             raise
         words += ("--seccomp", str(passed[-1]), "--")
         return Wrapped(tuple(words), self.level, guard.release, tuple(passed), check, guard.note())
+
+
+def _protect_own(guard: ProtectedMounts, writable: Sequence[str]) -> None:
+    """Protects what of this runtime lies in the roots, or would be part of it at the next start."""
+    own = list_own(writable)
+    for place in own:
+        guard.protect_nested(place)
+    for place in list_sites(writable):
+        guard.protect_way(place)
+    for folder, modules in list_early(writable).items():
+        if not is_inside(folder, own):
+            guard.protect_early(folder, modules)
 
 
 _NAMESPACES = (
@@ -156,10 +164,11 @@ def _to_be_shown(place: str) -> bool:
         return False
 
 
-def _masks(confinement: Confinement, seen: Sequence[str], view: View) -> list[str]:
+def _masks(
+    confinement: Confinement, owner: os.stat_result | None, seen: Sequence[str], view: View
+) -> list[str]:
     """The words for what can't be read though it lies in what a command sees."""
     roots, words = confinement.roots, list[str]()
-    owner = _find_owner(confinement.writable or roots)
     for place in view.masked:
         try:
             found = os.lstat(place)
@@ -205,17 +214,16 @@ def _names_of_hosts() -> Iterator[str]:
         yield from ("--ro-bind", target, target)
 
 
-def _as_owner(roots: Sequence[str]) -> Iterator[str]:
+def _as_owner(owner: os.stat_result | None) -> Iterator[str]:
     """Root without capabilities is nobody in another's folder: become its owner first."""
-    owner, setpriv = _find_owner(roots), system_program("setpriv")
-    if owner and setpriv:
+    if owner and (setpriv := system_program("setpriv")):
         yield from (setpriv, "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid))
         yield from ("--clear-groups", "--")
 
 
 def _find_owner(roots: Sequence[str]) -> os.stat_result | None:
     """Returns the folder of the user that root becomes; None: commands run as the user that we are."""
-    if os.geteuid() != 0 or not roots or system_program("setpriv") is None:
+    if os.geteuid() != 0 or not roots:
         return None
     owner = os.stat(roots[0])
-    return owner if owner.st_uid != 0 else None
+    return owner if owner.st_uid != 0 and system_program("setpriv") is not None else None

@@ -16,6 +16,7 @@ from planck.workspace.sandbox.root_only import list_root_only
 NOTHING = ("--perms", "0555", "--size", "4096", "--tmpfs")
 _SIZE = 1 << 30
 """Bytes of a home: caches of builds. They are memory, as those of /tmp."""
+_MAX_KNOWN = 1_000
 _CACHES = (".cache", ".npm", ".cargo", ".gradle", ".m2", ".nuget", ".yarn", ".bundle")
 """Folders in a home that programs write to before they do anything; what is lost there is made again."""
 
@@ -36,6 +37,7 @@ class View:
         self._closed = {place for place in closed if os.path.isdir(place) and self._reaches(place)}
         self._homes = self._closed.intersection(confinement.hidden)
         self._shown = {place for place in self._list_shown(confinement) if self._reaches(place)}
+        self._hides: dict[str, bool] = {}
         self.home = home if home in self._homes else ""
         """The user's own, if it is hidden."""
         self.words = tuple(self._make_words())
@@ -51,6 +53,16 @@ class View:
         closed = max((len(one) for one in self._closed if is_inside(place, (one,))), default=0)
         around = (*self._roots, *self._shown)
         return not closed or any(len(one) > closed and is_inside(place, (one,)) for one in around)
+
+    def hides(self, folder: str) -> bool:
+        """Whether a command sees nothing of a folder; what is asked again is not worked out again."""
+        if (known := self._hides.get(folder)) is None:
+            if len(self._hides) > _MAX_KNOWN:
+                self._hides.clear()
+            around = (*self._roots, *self._shown)
+            known = not self.shows(folder) and not any(is_inside(one, (folder,)) for one in around)
+            self._hides[folder] = known
+        return known
 
     def _is_masked(self, place: str) -> bool:
         """Nobody sees the others anyway; and what lies around a root was hidden before it."""
