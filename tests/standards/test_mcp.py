@@ -163,8 +163,13 @@ class Served:
                     assert line, "it ended"
             async with signed(int(found[1]), "t0ken") as port:
                 names = list_scenarios(self._env, "--server", NOT_APPLICABLE[command[0]])
-                said = [await self._play(port, scenario) for scenario in names]
-                return [one for one in said if one]
+                free = asyncio.Semaphore(AT_ONCE)
+
+                async def play(scenario: str) -> str:
+                    async with free:
+                        return await self._play(port, scenario)
+
+                return [said for said in await asyncio.gather(*map(play, names)) if said]
         finally:
             process.send_signal(signal.SIGINT)
             await process.wait()
