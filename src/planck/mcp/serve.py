@@ -1,5 +1,6 @@
 """By the SDK, any MCP client may call the tools of `planck mcp serve`, and over HTTP a sidecar's."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Protocol
 
