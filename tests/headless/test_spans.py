@@ -169,6 +169,7 @@ async def test_a_model_call_says_what_the_conventions_ask_for(tmp_path: Path) ->
     spans = {span["name"]: span for span in collect(asked)}
     said = spans["chat m"]["attributes"]
     assert said.pop("gen_ai.response.time_to_first_chunk") >= 0
+    assert said["gen_ai.response.id"] == "chatcmpl-1"
     counts = {name.removeprefix("gen_ai.usage."): said[name] for name in said if ".usage." in name}
     assert counts == {
         "input_tokens": 120,

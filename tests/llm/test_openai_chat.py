@@ -69,7 +69,7 @@ async def test_text_arrives_in_deltas_and_ends_with_one_message(transport: HttpT
         TextDelta(text="Hel"),
         TextDelta(text="lo"),
         UsageDelta(usage=USAGE),
-        AssistantMessage(parts, "openai_chat", "m", StopReason.END, USAGE),
+        AssistantMessage(parts, "openai_chat", "m", StopReason.END, USAGE, "chatcmpl-1"),
     ]
     asked = server.asked[0]
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
@@ -103,7 +103,7 @@ async def test_parallel_calls_are_put_together_from_fragments_of_any_size(
 async def test_half_a_call_is_dropped(transport: HttpTransport, finish: str, stop: StopReason) -> None:
     async with WireServer([chat.calls(("bash", '{"command": "rm -rf /tm'), finish=finish)]) as server:
         *_, message = await collect(provider(server, transport), request("hi"))
-    assert message == AssistantMessage((), "openai_chat", "m", stop, USAGE)
+    assert message == AssistantMessage((), "openai_chat", "m", stop, USAGE, "chatcmpl-1")
 
 
 async def test_an_answer_without_an_end_is_cut(transport: HttpTransport) -> None:
@@ -288,7 +288,9 @@ async def test_a_text_that_is_cut_inside_a_character_loses_that_character_alone(
 async def test_a_refusal_is_text_with_its_own_stop(transport: HttpTransport) -> None:
     async with WireServer([chat.stream([{"refusal": "I "}, {"refusal": "won't"}], "stop")]) as server:
         *_, message = await collect(provider(server, transport), request("hi"))
-    assert message == AssistantMessage((Text("I won't"),), "openai_chat", "m", StopReason.REFUSAL, USAGE)
+    assert message == AssistantMessage(
+        (Text("I won't"),), "openai_chat", "m", StopReason.REFUSAL, USAGE, "chatcmpl-1"
+    )
 
 
 async def test_params_pass_through_but_for_what_is_ours(transport: HttpTransport) -> None:

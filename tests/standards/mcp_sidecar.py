@@ -64,7 +64,7 @@ async def test_tool_with_progress(ctx: ToolContext) -> str:
     """Says how far it is."""
     for part in (0, 50, 100):
         ctx.progress(f"{part}/100\n")
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.4)  # what is told sooner may be joined into one notification
     return "done"
 
 

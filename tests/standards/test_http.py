@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.bench import served
-from tests.command import Bench
+from planck.api.handlers.streams import Limits
+from tests.api.bench import serving
 
 pytestmark = [pytest.mark.heavy, pytest.mark.standards]
 DOCUMENT = Path(__file__).parents[2] / "docs/reference/openapi.json"
@@ -56,9 +56,10 @@ def test_a_typescript_client_passes_the_strict_compiler(npm_env: dict[str, str],
 
 
 async def test_a_fuzzer_finds_no_failure(pypi_env: dict[str, str], tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "http://127.0.0.1:9", permissions={"mode": "read-only"})
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
-    async with served(bench) as (server, _):
+    # A session that does nothing has no result: seven requests would each wait 30 s for one.
+    config, waits = {"permissions": {"mode": "read-only"}}, Limits(result=0.2)
+    async with serving(tmp_path, config=config, streams=waits) as server:
         argv = ["schemathesis", "--config-file", "schemathesis.toml", "run", str(DOCUMENT)]
         argv += ["--url", server.url, "-H", f"Authorization: Bearer {server.token}"]
         argv += ["--exclude-path-regex", LEFT_OUT, "--exclude-checks", ",".join(NOT_APPLICABLE)]

@@ -34,11 +34,17 @@ class ClientSessionCapabilities(Record, frozen=True):
     notices: Marker = None
 
 
+class ElicitationCapabilities(WithMeta, frozen=True, kw_only=True):
+    form: Marker = None
+    url: Marker = None
+
+
 class ClientCapabilities(WithMeta, frozen=True, kw_only=True):
     fs: FileSystemCapabilities | None = None
     terminal: bool = False
     session: ClientSessionCapabilities | None = None
     subagents: Marker = None
+    elicitation: ElicitationCapabilities | None = None
     auth: dict[str, Any] | None = None
 
 
@@ -232,6 +238,31 @@ class Cancelled(Record, frozen=True, tag_field="outcome", tag="cancelled"):
 
 class PermissionResponse(WithMeta, frozen=True, kw_only=True):
     outcome: Selected | Cancelled
+
+
+class FormElicitation(WithMeta, frozen=True, kw_only=True, tag_field="mode", tag="form"):
+    """`elicitation/create`, which an agent asks of its client: values to fill in."""
+
+    session_id: str
+    message: str
+    requested_schema: dict[str, Any]
+    tool_call_id: str | None = None
+
+
+class UrlElicitation(WithMeta, frozen=True, kw_only=True, tag_field="mode", tag="url"):
+    """The same: a page to open."""
+
+    session_id: str
+    message: str
+    elicitation_id: str
+    url: str
+    tool_call_id: str | None = None
+
+
+class ElicitationResponse(WithMeta, frozen=True, kw_only=True):
+    action: str
+    """`accept`, `decline` or `cancel`."""
+    content: dict[str, Any] | None = None
 
 
 class Nothing(Record, frozen=True):

@@ -284,7 +284,8 @@ class AcpAgent:
         from planck.acp_agent.questions import Asker
         from planck.headless import Planck, Project
 
-        asker = Asker(self.peer)
+        capabilities = self._client.client_capabilities
+        asker = Asker(self.peer, capabilities.elicitation if capabilities else None)
         flags: dict[str, Any] = {}
         if servers := _read_servers(request.mcp_servers):
             flags = {"mcpServers": {**Project(workspace=request.cwd).config.mcpServers, **servers}}
@@ -299,7 +300,6 @@ class AcpAgent:
             else:
                 assert start is not None
                 session = await start.begin(planck, start.options.team)
-            capabilities = self._client.client_capabilities
             offered = capabilities.session if capabilities else None
             offers = Offers(
                 subagents=bool(capabilities and capabilities.subagents is not None),

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from planck.headless import FileDiff, ModelRow
-from planck.records.approval import Question
+from planck.records.approval import FormField, Question
 from planck.records.rows import AgentRow
 from planck.records.specs import SharedOptions
 from planck.records.usage import Usage
@@ -359,6 +359,12 @@ class Pending(Shape, frozen=True, kw_only=True):
     wider: str
     place: str
     project: str = ""
+    asks: Literal["permission", "form", "page"] = "permission"
+    """`form` and `page`: what a server asks the user; a yes permits nothing."""
+    fields: tuple[FormField, ...] = ()
+    """Of a form: the values that are asked for; they are sent as `content`."""
+    url: str = ""
+    """Of a page: what the user is asked to open."""
 
     @classmethod
     def of(cls, question: Question) -> "Pending":
@@ -377,6 +383,8 @@ class AnswerApproval(Body, frozen=True, kw_only=True):
     reason: Annotated[str, Meta(max_length=10_000)] = ""
     rule: Annotated[str, Meta(max_length=10_000)] = ""
     """Another rule than the one that was offered."""
+    content: dict[str, str | int | float | bool | list[str] | None] = {}
+    """Of a form: the values, by the names of its fields."""
 
 
 class ListFiles(Query, frozen=True, kw_only=True):

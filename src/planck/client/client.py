@@ -92,9 +92,14 @@ class Client:
         scope: str = "once",
         reason: str = "",
         key: str = "",
+        content: Mapping[str, Any] | None = None,
     ) -> None:
-        """Settles a question as it was seen; `writer_conflict` where somebody was first."""
+        """Settles a question as it was seen; `writer_conflict` where somebody was first.
+
+        `content` has the values of a server's form, by the names of its fields.
+        """
         body = {"digest": approval["digest"], "allow": allow, "scope": scope, "reason": reason}
+        body |= {} if content is None else {"content": content}
         await self.ask("POST", f"/approvals/{quote(approval['id'], safe='')}", body, key=key)
 
     async def ask(

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from planck.permissions.approver import Approver
-from planck.records.approval import Answer, Question, Scope, Settled
+from planck.records.approval import Answer, Question, Scope, Settled, check_content
 from planck.records.events import RequestKey
 from planck.records.outcome import Err, ErrorKind
 
@@ -41,14 +43,16 @@ class Inbox:
         *,
         rule: str = "",
         request: RequestKey | None = None,
+        content: Mapping[str, Any] | None = None,
     ) -> Err | None:
         """Settles a question; `digest` says which was seen. `rule` stands in the place of the offered one.
+
+        `content` has the values of a form by the names of its fields.
 
         The same request again is the same answer: with a key it may be repeated.
         """
         if scope not in list(Scope):
             return Err(ErrorKind.INVALID_ARGS, f"{scope!r} is not a scope. Use one of {', '.join(Scope)}.")
-        answer = Answer(id, digest, allow, Scope(scope), reason, rule, request)
         waiting = self._open.get(id)
         if waiting is None or not waiting.is_waited_for:
             return self._refuse_late(id, request)
@@ -57,11 +61,15 @@ class Inbox:
                 ErrorKind.WRITER_CONFLICT,
                 "This answer is for a different question. Read the pending question again.",
             )
-        if allow and answer.scope is not Scope.ONCE and not waiting.question.rule:
+        if allow and scope != Scope.ONCE and not waiting.question.rule:
             return Err(
                 ErrorKind.INVALID_ARGS, "This call can only be allowed once. Answer with scope 'once'."
             )
+        values = check_content(waiting.question.fields, content or {}) if allow else {}
+        if isinstance(values, Err):
+            return values
         del self._open[id]
+        answer = Answer(id, digest, allow, Scope(scope), reason, rule, request, values)
         waiting.answer.set_result(answer)
         self._settle(id, Settled(True, request))
         return None

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -26,6 +27,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from planck import __version__
+from planck.mcp.elicitation import DECLINED, DISMISSED, MAX_QUESTIONS, Reply, read_question
 from planck.mcp.guard import SAID_CLOSED, PeerLimits
 from planck.mcp.listing import MAX_TOOLS, Listing, add_resource_tools, read_listing
 from planck.mcp.peer import Call, Peer
@@ -114,7 +116,7 @@ class Connection:
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=__version__)
         transport = self._guard.watch(link.transport)
-        async with Client(transport, client_info=me, cache=None, elicitation_callback=_decline) as client:
+        async with Client(transport, client_info=me, cache=None, elicitation_callback=self._elicit) as client:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
@@ -142,6 +144,7 @@ class Connection:
         """A call that the connection took along stays in flight, for the one who knows why it ended."""
         with anyio.CancelScope() as scope:
             call.scope = scope
+            _ANSWERED.set(call)
             try:
                 call.resolve(await self._ask(client, call))
             except MCPError as problem:
@@ -169,6 +172,48 @@ class Connection:
             return self._failed(f"it asked for input {asked.max_rounds} times; call it with other arguments")
         plain = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return decode_outcome(msgspec.convert(plain, CallResult), ours=False)
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Asks the person behind the call that the server works on; where there is none, it is declined."""
+        call = _ANSWERED.get() or self._find_asking_call()
+        reply = await self._put(call, params) if call is not None else DECLINED
+        if reply.content is not None:
+            form = getattr(params, "mode", "form") != "url"
+            return ElicitResult(action="accept", content=reply.content if form else None)
+        return ElicitResult(action="cancel" if reply.dismissed else "decline")
+
+    def _find_asking_call(self) -> Call | None:
+        """An older server does not say which call it asks about: if they are of several, nobody is asked."""
+        calls = {call.person.session_id if call.person else "": call for call in self.in_flight}
+        return next(iter(calls.values())) if len(calls) == 1 else None
+
+    async def _put(self, call: Call, params: ElicitRequestParams) -> Reply:
+        person = call.person
+        if person is None:
+            return DECLINED
+        call.questions += 1
+        if call.questions > MAX_QUESTIONS:
+            person.note(f"it asked more than {MAX_QUESTIONS} questions during one call")
+            return DECLINED
+        asked = read_question(params)
+        if isinstance(asked, Err):
+            person.note(asked.message)
+            return DECLINED
+        async with call.asking:
+            asking = asyncio.ensure_future(person.ask(asked))
+            try:
+                both: set[asyncio.Future[Any]] = {asking, call.answer}
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not asking.done():  # the call is over, or the server went: nobody waits for an answer
+                    asking.cancel()
+                    await asyncio.wait({asking})
+            if asking.cancelled():
+                return DISMISSED
+            if problem := asking.exception():  # an approver is anybody's code
+                log.error("Could not ask about %s", self._launch.label, exc_info=problem)
+                return DISMISSED
+            return asking.result()
 
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
@@ -253,9 +298,8 @@ class Connection:
         return Err(ErrorKind.PEER_FAILED, f"{self._launch.label} failed: {reason}")
 
 
-async def _decline(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-    """Answers at once: nobody is there to be asked, and no text of a peer is a permission."""
-    return ElicitResult(action="decline")
+_ANSWERED: ContextVar[Call | None] = ContextVar("answered", default=None)
+"""The call whose result asks for input, in the task that performs it."""
 
 
 @asynccontextmanager

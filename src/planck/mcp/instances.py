@@ -5,7 +5,7 @@ in another, in the sandbox, which is started when the first such call comes.
 """
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,6 +17,9 @@ from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome, ToolContext
+
+if TYPE_CHECKING:
+    from planck.mcp.elicitation import Person
 
 EXECUTOR_GRACE = 10.0
 """Seconds: the executor's clock stands behind ours, which knows the partial output and stops the peer."""
@@ -41,6 +44,7 @@ class Instances:
         *,
         timeout: float,
         meta: dict[str, Any] | None = None,
+        person: "Person | None" = None,
     ) -> Outcome:
         """Calls a tool in the instance for the rights of the call; a peer that still starts is waited for."""
         begun = asyncio.get_running_loop().time()
@@ -66,7 +70,9 @@ class Instances:
             asyncio.get_running_loop().time() - begun
         )  # whole seconds: a call is told what it asked for
         left = max(timeout - waited, 0.001)
-        outcome = await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
+        outcome = await peer.call(
+            listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress, person=person
+        )
         if isinstance(outcome, Err) and outcome.kind in (ErrorKind.PEER_FAILED, ErrorKind.PEER_PROTOCOL):
             given_up = peer.state is State.ERROR
             step = "continue without this tool"

@@ -17,6 +17,7 @@ from planck.toolkit.tool import Outcome, unheard
 
 if TYPE_CHECKING:
     from planck.mcp.connection import Connection
+    from planck.mcp.elicitation import Person
     from planck.mcp.line_connection import LineConnection
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,12 @@ class Call:
     meta: Any
     progress: Callable[[str], None]
     answer: "asyncio.Future[Outcome]"
+    person: "Person | None" = None
+    """Who answers what the server asks during this call; None: nobody."""
+    questions: int = 0
+    """How many it has asked."""
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while one of them is open: a person is shown one at a time."""
     scope: Cancellable | None = None
     texts: deque[str] = field(default_factory=lambda: deque(maxlen=64))
     """The last progress, for when the call runs out of time."""
@@ -129,6 +136,7 @@ class Peer:
         timeout: float,
         meta: dict[str, Any] | None = None,
         progress: Callable[[str], None] = unheard,
+        person: "Person | None" = None,
     ) -> Outcome:
         """Returns one outcome by the deadline; a starting peer is waited for. Cancelling stops its work."""
         if self.state in (State.ERROR, State.EXITED):
@@ -136,7 +144,8 @@ class Peer:
         if len(self.waiting) >= _MAX_WAITING:
             why = f"{_MAX_WAITING} calls are already waiting for {self.launch.label}; try again later"
             return Err(ErrorKind.LIMIT_EXCEEDED, why)
-        call = Call(name, arguments, meta, progress, asyncio.get_running_loop().create_future())
+        answer = asyncio.get_running_loop().create_future()
+        call = Call(name, arguments, meta, progress, answer, person)
         self.waiting.append(call)
         self.wake.set()
         try:

@@ -1,5 +1,6 @@
 """By the SDK, any MCP client may call the tools of `planck mcp serve`, and over HTTP a sidecar's."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -15,12 +16,18 @@ from mcp_types import (
     GetPromptRequestParams,
     GetPromptResult,
     ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
     Prompt,
     PromptArgument,
     PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
     TextContent,
+    TextResourceContents,
     Tool,
     ToolAnnotations,
 )
@@ -42,8 +49,18 @@ class OfferedPrompt(msgspec.Struct, frozen=True):
     """What may be written behind its name; "": nothing."""
 
 
+class OfferedText(msgspec.Struct, frozen=True):
+    uri: str
+    name: str
+    description: str
+    media: str
+
+
 class Guide(Protocol):
     """What a server offers beside its tools, and what it says of them."""
+
+    async def settle(self) -> None:
+        """Returns when it is known which tools there are, or too much time has passed."""
 
     def is_read_only(self, tool: str) -> bool:
         """Whether a call of the tool changes nothing."""
@@ -53,13 +70,21 @@ class Guide(Protocol):
     def say_prompt(self, name: str, words: str) -> str:
         """Returns its text; raises `PlanckError` where there is none of that name."""
 
+    def texts(self) -> Sequence[OfferedText]:
+        """What can be read; called in a thread."""
+
+    def read_text(self, uri: str) -> tuple[str, str]:
+        """Returns it and its media type, in a thread; raises `PlanckError` where there is none."""
+
 
 def make_server(name: str, service: ToolService, guide: Guide | None = None) -> Server[Any]:
     answer = _Requests(service, guide)
     own: dict[str, Any] = {"on_list_tools": answer.list_tools, "on_call_tool": answer.call_tool}
     if guide is not None:
-        said = _Prompts(guide)
+        said = _Texts(guide)
         own |= {"on_list_prompts": said.list_prompts, "on_get_prompt": said.get_prompt}
+        own |= {"on_list_resources": said.list_resources, "on_read_resource": said.read_resource}
+        own |= {"on_list_resource_templates": said.list_templates}
     return Server(name, version=__version__, **own)
 
 
@@ -78,6 +103,8 @@ class _Requests:
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
+        if self._guide is not None:
+            await self._guide.settle()
         try:
             specs = self._service.specs()
         except PlanckError as failure:
@@ -106,7 +133,7 @@ class _Requests:
         return CallToolResult.model_validate(msgspec.to_builtins(result), by_name=False)
 
 
-class _Prompts:
+class _Texts:
     def __init__(self, guide: Guide) -> None:
         self._guide = guide
 
@@ -124,6 +151,32 @@ class _Prompts:
             raise MCPError(code=INVALID_PARAMS, message=failure.err.message) from failure
         said = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(messages=[said])
+
+    async def list_resources(
+        self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        found = await asyncio.to_thread(self._guide.texts)
+        return ListResourcesResult(
+            resources=[
+                Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.media)
+                for one in found
+            ]
+        )
+
+    async def list_templates(
+        self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[])
+
+    async def read_resource(
+        self, ctx: ServerRequestContext[Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            text, media = await asyncio.to_thread(self._guide.read_text, uri)
+        except PlanckError as failure:
+            raise MCPError(code=INVALID_PARAMS, message=failure.err.message, data={"uri": uri}) from failure
+        return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=media)])
 
 
 _WORDS = "arguments"

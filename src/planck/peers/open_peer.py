@@ -15,6 +15,7 @@ from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
 from planck.peers.listing_file import ListingFile
+from planck.peers.person import SessionPerson
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
 from planck.peers.server import ServerLaunch, ServerSpec, ServerTool, read_server
 from planck.peers.tokens import TokenFile
@@ -23,7 +24,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.sidecar import compacting
 from planck.sidecar.host import SidecarLaunch, SidecarTool
-from planck.toolkit.tool import Tool
+from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace.sandbox.programs import tell_confined
 
 log = logging.getLogger(__name__)
@@ -218,7 +219,11 @@ class OpenServer(OpenPeer):
         return _launch_server(planned, spec, project)
 
     def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
-        return ServerTool(listed, instances, self._timeout)
+        return ServerTool(listed, instances, self._timeout, self._find_person)
+
+    def _find_person(self, ctx: ToolContext) -> SessionPerson | None:
+        approvals = self._sessions.find_approvals(ctx.session_id)
+        return SessionPerson(self, ctx, approvals) if approvals else None
 
     def _admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
         return self._changes.admit(tools)

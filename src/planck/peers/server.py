@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +26,8 @@ from planck.workspace.sandbox.programs import list_parts
 
 if TYPE_CHECKING:
     import httpx2
+
+    from planck.mcp.elicitation import Person
 
 _TIMEOUT_MS = 300_000
 
@@ -217,7 +219,14 @@ def tool_prefix(server: str) -> str:
 
 
 class ServerTool(Tool):
-    def __init__(self, listed: ListedTool, instances: Instances, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        listed: ListedTool,
+        instances: Instances,
+        timeout_ms: int,
+        find_person: "Callable[[ToolContext], Person | None]" = lambda _: None,
+    ) -> None:
+        """`find_person` returns who answers what the server asks during a call."""
         self._timeout = (timeout_ms or _TIMEOUT_MS) / 1000
         super().__init__(
             listed.spec.name,
@@ -231,6 +240,7 @@ class ServerTool(Tool):
         )
         self._listed = listed
         self._instances = instances
+        self._find_person = find_person
 
     @property
     def address(self) -> str:
@@ -240,7 +250,8 @@ class ServerTool(Tool):
         return self._instances.find_rights(given)
 
     async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return await self._instances.call(self._listed, args, ctx, timeout=self._timeout)
+        person = self._find_person(ctx)
+        return await self._instances.call(self._listed, args, ctx, timeout=self._timeout, person=person)
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

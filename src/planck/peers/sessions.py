@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from planck.permissions.approver import Approvals
 from planck.permissions.gate import Gate
 from planck.records.events import Status
 from planck.toolkit.journal import Journal
@@ -37,6 +38,13 @@ class Sessions:
     def find_gate(self) -> tuple[Journal, Gate] | None:
         """Returns the first session in which a person can be asked."""
         return next(((journal, gate) for journal, gate in self._gates.items() if gate is not None), None)
+
+    def find_approvals(self, session_id: str) -> Approvals | None:
+        """Returns who answers the questions of one session; None: nobody can be asked there."""
+        for gate in self._gates.values():
+            if gate is not None and (found := gate.approvals) and found.session_id == session_id:
+                return found
+        return None
 
     def publish_state(self, component: str, name: str, state: str, detail: str) -> None:
         delta = Status(component=component, name=name, state=state, detail=detail[:_MAX_DETAIL])

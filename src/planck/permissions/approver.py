@@ -43,9 +43,9 @@ class Approvals:
         self._patience = patience
         self._clock = clock or SystemClock()
 
-    def find_deadline(self) -> str:
-        """When the answer to a question that is put now would be no."""
-        return add_seconds(self._clock.now(), self._patience)
+    def find_deadline(self, most: float = PATIENCE) -> str:
+        """When the answer to a question that is put now would be no; `most`: seconds that its asker waits."""
+        return add_seconds(self._clock.now(), min(self._patience, most))
 
     async def ask(self, question: Question) -> Answer:
         """Returns no for a late answer, and for one that was given to another question."""

@@ -1,8 +1,10 @@
 """The question to the user about a call or a server's tools, and the next step after a denial."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -10,7 +12,7 @@ from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Rule
 from planck.records import codec
-from planck.records.approval import Question
+from planck.records.approval import Asked, Question
 from planck.records.authority import Confinement, Mode, Right
 from planck.records.diffs import cut_middle
 from planck.records.events import DeniedBy
@@ -110,6 +112,27 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
         adds="agents that use this server may call these tools as described here",
         reason="a server's new or changed tools are blocked until you approve them",
         digest=change.digest,
+    )
+
+
+def ask_for_input(id: str, server: str, asked: Asked, agent_id: str, call_id: str) -> Question:
+    """The question that a server asks during a call: an answer goes to the server, and permits nothing."""
+    host = urlsplit(asked.url).hostname
+    page = f"opens nothing: open the page of {host} in your browser, then answer yes"
+    form = "sends what you enter to the server; never enter a password or a key"
+    return Question(
+        id=id,
+        agent_id=agent_id,
+        agent=f"MCP server {spell_out(server)!r}",
+        tool=f"MCP server {spell_out(server)!r}",
+        text=asked.message,
+        adds=page if asked.url else form,
+        reason="the server needs this to finish the call",
+        digest=hashlib.sha256(codec.encode([id, server, asked])).hexdigest(),
+        asks="page" if asked.url else "form",
+        fields=asked.fields,
+        url=asked.url,
+        call_id=call_id,
     )
 
 

@@ -1,18 +1,53 @@
 """A question to the user, its answer, and how it ended: one record for inbox, log and every frontend."""
 
+import math
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any, Literal
 
 import msgspec
 
 from planck.records.authority import Right
 from planck.records.events import PermissionRequest, RequestKey
 from planck.records.outcome import Err, ErrorKind
+from planck.records.visible import fit_line
 
 
 class Scope(StrEnum):
     ONCE = "once"
     SESSION = "session"
     RULE = "rule"
+
+
+FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
+
+
+class FormChoice(msgspec.Struct, frozen=True):
+    value: str
+    label: str
+
+
+class FormField(msgspec.Struct, frozen=True, kw_only=True):
+    """One value that is asked for; `label` and `about` are on one line each, with nothing invisible."""
+
+    name: str
+    label: str
+    kind: FieldKind
+    about: str = ""
+    required: bool = False
+    default: str | int | float | bool | tuple[str, ...] | None = None
+    choices: tuple[FormChoice, ...] = ()
+    format: str = ""
+    least: float | None = None
+    """The smallest number, or the fewest characters or choices."""
+    most: float | None = None
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    message: str
+    fields: tuple[FormField, ...] = ()
+    url: str = ""
+    """A page that the person opens; "": the fields are asked for."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +91,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
     preview_failed: bool = False
     """The dry run failed or did not finish: `preview` says why."""
+    asks: Literal["permission", "form", "page"] = "permission"
+    """`form` and `page`: what a server wants to know or have done. A yes to it permits nothing."""
+    fields: tuple[FormField, ...] = ()
+    """Of a form: what to fill in."""
+    url: str = ""
+    """Of a page: where the person goes; nothing opens it by itself."""
     asked: str = ""
     """When it was put."""
     deadline: str = ""
@@ -78,6 +119,8 @@ class Answer(msgspec.Struct, frozen=True):
     """Another rule than the question's, in the same words; empty: that one."""
     request: RequestKey | None = None
     """What the client that answers called its request."""
+    content: dict[str, Any] = {}
+    """Of a form: the values."""
     unanswered: str = ""
     """Why there is no answer: the call is denied, and not by the user."""
 
@@ -103,3 +146,72 @@ class Settled(msgspec.Struct, frozen=True):
             else "has expired, because its call was stopped or timed out"
         )
         return Err(ErrorKind.WRITER_CONFLICT, f"this question {how}; list the pending questions")
+
+
+def check_content(fields: Sequence[FormField], content: Mapping[str, Any]) -> dict[str, Any] | Err:
+    """Returns the values that a server gets, in the order of its fields, or which of them does not fit."""
+    known = {field.name for field in fields}
+    if extra := [name for name in content if name not in known]:
+        return _wrong(f"the form has no field {fit_line(str(extra[0]), 40)!r}")
+    checked: dict[str, Any] = {}
+    for field in fields:
+        value = content.get(field.name)
+        if value is None:
+            if field.required:
+                return _wrong(f"{field.label}: a value is required")
+            continue
+        if problem := find_problem(field, value):
+            return _wrong(f"{field.label}: {problem}")
+        whole = int(value) if field.kind == "integer" else value
+        checked[field.name] = list(whole) if isinstance(whole, tuple) else whole
+    return checked
+
+
+def find_problem(field: FormField, value: Any) -> str:
+    """The patterns of a server are not tried: one that never ends would hold up everything."""
+    match field.kind:
+        case "text" if isinstance(value, str) and len(value) <= _MAX_TEXT:
+            return _find_bound(field, len(value), "characters")
+        case "number" | "integer" if isinstance(value, int | float) and not isinstance(value, bool):
+            if (isinstance(value, float) and not math.isfinite(value)) or (
+                field.kind == "integer" and value % 1
+            ):
+                return f"{value} is not {describe_kind(field)}"
+            return _find_bound(field, value, "")
+        case "boolean" if isinstance(value, bool):
+            return ""
+        case "choice" if value in [choice.value for choice in field.choices]:
+            return ""
+        case "choices" if isinstance(value, list | tuple):
+            known = [choice.value for choice in field.choices]
+            if len(set(map(str, value))) == len(value) and all(one in known for one in value):
+                return _find_bound(field, len(value), "choices")
+    return f"this is not {describe_kind(field)}"
+
+
+def _find_bound(field: FormField, size: float, unit: str) -> str:
+    if field.least is not None and size < field.least:
+        return f"at least {field.least:g} {unit}".rstrip()
+    if field.most is not None and size > field.most:
+        return f"at most {field.most:g} {unit}".rstrip()
+    return ""
+
+
+def describe_kind(field: FormField) -> str:
+    names = {
+        "text": field.format or "text",
+        "number": "a number",
+        "integer": "a whole number",
+        "boolean": "yes or no",
+        "choice": "one choice",
+        "choices": "choices, separated by commas",
+    }
+    return names[field.kind]
+
+
+def _wrong(why: str) -> Err:
+    return Err(ErrorKind.INVALID_ARGS, why)
+
+
+_MAX_TEXT = 10_000
+"""Characters of one answer."""

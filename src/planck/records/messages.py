@@ -66,6 +66,8 @@ class AssistantMessage(msgspec.Struct, frozen=True, gc=False, tag="assistant"):
     model: str
     stop: StopReason
     usage: Usage = Usage()
+    response_id: str | msgspec.UnsetType = msgspec.UNSET
+    """The provider's own name for the answer; absent where it gave none."""
 
     @property
     def text(self) -> str:

@@ -51,6 +51,7 @@ class ApprovalHandlers:
             body.reason,
             rule=body.rule,
             request=request,
+            content=body.content,
         )
         if refused and request and refused.kind is ErrorKind.NOT_FOUND:
             refused = await self._look_back(call.id, request, refused)

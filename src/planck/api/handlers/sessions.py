@@ -26,7 +26,6 @@ from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import RunOptions
 
-_RESULT_SECONDS = 30.0
 _DIGITS = 18
 """No log has a number as long as this: whatever follows, it is one from the future."""
 _PAGE_BYTES = 16 << 20
@@ -175,7 +174,7 @@ class SessionHandlers:
     async def read_result(self, call: Call) -> RunResult | Reply:
         query: shapes.AskResult = call.query
         loop = asyncio.get_running_loop()
-        until = loop.time() + _RESULT_SECONDS
+        until = loop.time() + self._streams.limits.result
         await self.check_own(call.id)
         while (left := until - loop.time()) > 0 and not self._cache.closed:
             seen = self._cache.changes

@@ -36,6 +36,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     clients: int = 256
     ping: float = PING_SECONDS
     stuck: float = STUCK_SECONDS
+    result: float = 30.0
+    """Seconds that a request for a result waits for one."""
 
 
 class Filter(msgspec.Struct, frozen=True):

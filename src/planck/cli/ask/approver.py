@@ -62,6 +62,7 @@ class TerminalApprover:
 
     async def _ask(self, question: Question) -> Answer:
         terminal = self._terminal = self._terminal or Terminal()
+        answer = self._answer if question.asks == "permission" else self._answer_server
         with terminal.still(), terminal.holding():
             terminal.line(_call_text(question), whole=True)
             terminal.line(_reasons(question), wrap=True)
@@ -70,7 +71,7 @@ class TerminalApprover:
             self._asked = self._mark(False)
             self._begin_reading(terminal)
             try:
-                return await self._answer(question, terminal, self._lines)
+                return await answer(question, terminal, self._lines)
             finally:
                 self._end_reading(terminal)
                 self._lines = None
@@ -111,6 +112,39 @@ class TerminalApprover:
                 question = self._revise(original, question, rest, terminal)
             else:
                 terminal.line(f"  {line!r} is not an answer." if line else "  Enter alone is not an answer.")
+
+    async def _answer_server(
+        self, question: Question, terminal: Terminal, lines: "asyncio.Queue[TypedLine | None]"
+    ) -> Answer:
+        """A page is opened by the person, or not; a form is filled in one line at a time."""
+        from planck.cli.ask.form import FormFill  # few servers ask
+
+        agreed = False
+        fill = FormFill(question.fields)
+        while True:
+            if not agreed:
+                yes = "the page is open, or will be" if question.url else "fill in"
+                terminal.line(f"  y: {yes} · n: decline", "bold", wrap=True)
+            elif fill.field is None:
+                return Answer(question.id, question.digest, True, content=fill.content)
+            else:
+                terminal.line(f"  {fill.ask()}", "bold", wrap=True)
+            typed = await lines.get()
+            if typed is None:
+                closed = "the terminal was closed before anybody answered"
+                return Answer(question.id, question.digest, False, unanswered=closed)
+            if not typed.by_hand and not agreed:  # values may be pasted, a yes may not
+                await self._wait_for_quiet(lines)
+                terminal.line("  Pasted text does not count as an answer. Type your answer.")
+            elif agreed:
+                if problem := fill.take(typed.text):
+                    terminal.line(f"  {problem}", wrap=True)
+            elif (word := typed.text.strip().lower()) in ("n", "no", "\x1b"):
+                return Answer(question.id, question.digest, False)
+            else:
+                agreed = word in ("y", "yes")
+                if agreed and not question.fields:
+                    return Answer(question.id, question.digest, True)
 
     def _revise(self, original: Question, question: Question, text: str, terminal: Terminal) -> Question:
         """`w`: the question with the wider rule, or the first again; `w git commit *`: with that rule.
@@ -173,6 +207,11 @@ def _call_text(question: Question) -> str:
     from planck.cli.tell.diffs import draw_diff, find_diff
     from planck.cli.tell.styled import as_text
 
+    if question.asks != "permission":
+        from planck.cli.ask.form import list_rows
+
+        rows = [question.text, *list_rows(question)]
+        return "\n".join([f"{question.agent} asks you:", *(f"    {row}" for row in _split(rows))])
     shown = question.text
     if diff := find_diff(question.preview):
         rows = [as_text(line) for line in draw_diff(diff, len(diff), "")]
@@ -183,6 +222,10 @@ def _call_text(question: Question) -> str:
         shown = f"{shown}\n{question.preview}"
     call = "\n".join(f"    {line}" for line in shown.split("\n"))
     return f"{question.agent} asks to use {question.tool}:\n{call}"
+
+
+def _split(texts: list[str]) -> list[str]:
+    return [row for text in texts for row in text.split("\n")]
 
 
 def _reasons(question: Question) -> str:

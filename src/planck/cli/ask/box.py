@@ -71,6 +71,9 @@ def draw_whole(question: Question, width: int, at: int = 1, count: int = 1) -> l
 
 
 def draw_keys(question: Question, width: int) -> Line:
+    if question.asks != "permission":
+        yes = "y I open it" if question.url else "y fill in" if question.fields else "y yes"
+        return cut(((f"╰ {yes} · n decline · o show all", "bold"),), width)
     lasting = "s session · a always · " if question.rule else ""
     wide = question.rule == question.wider
     wider = f"w {'narrow' if wide else 'widen'} the rule · " if question.wider else ""
@@ -85,6 +88,8 @@ def draw_keys(question: Question, width: int) -> Line:
 
 def list_keys(question: Question) -> str:
     """The keys that answer it; where nothing could last, `s` and `a` are none, nor is `w` always one."""
+    if question.asks != "permission":
+        return "yno"
     return f"y{'sa' * bool(question.rule)}{'w' * bool(question.wider)}neo"
 
 
@@ -95,6 +100,8 @@ def count_hidden(lines: int) -> str:
 
 def describe_subject(question: Question) -> str:
     """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
+    if question.asks != "permission":
+        return "open a page" if question.url else "fill in a form" if question.fields else "yes or no"
     diff = find_diff(question.preview)
     if not diff:
         return f"{question.tool} in {question.folder}" if question.folder else question.tool
@@ -123,6 +130,10 @@ def _draw_body(question: Question, width: int) -> Iterator[Line]:
         if question.hidden_lines:
             lines.append(make_line(f"{count_hidden(question.hidden_lines)}; the whole call:", "bold"))
             lines += make_lines(question.text)
+    elif question.asks != "permission":
+        from planck.cli.ask.form import list_rows  # few servers ask
+
+        lines = [*make_lines(question.text, "bold"), *(make_line(row) for row in list_rows(question))]
     else:
         lines = make_lines(question.text, "bold")
         if question.preview_failed:

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
 
 from planck.cli.ask.box import Box, draw_box, draw_whole, list_keys, name_call
 from planck.cli.screen.key_map import name_key
 from planck.cli.screen.screen import Screen
 from planck.cli.tell.blocks import Shows, Told, say, say_error
-from planck.cli.tell.styled import Line
+from planck.cli.tell.styled import Line, cut
 from planck.headless import Inbox
 from planck.records.approval import Question, Scope
 from planck.records.visible import count_columns, fit_line
+
+if TYPE_CHECKING:
+    from planck.cli.ask.form import FormFill
 
 _REFUSE = frozenset({"esc", "c-d"})
 _STOP = "c-c"
@@ -50,6 +54,8 @@ class ApprovalPrompt:
         self._pushed = 0
         self._again = asyncio.Event()
         self._reason_of: Question | None = None
+        self._fill: FormFill | None = None
+        """The values that are written, where that question is a form."""
         self._several: set[str] = set()
         """Agents that asked while another did."""
         self._own = False
@@ -59,7 +65,7 @@ class ApprovalPrompt:
 
     @property
     def _reason_for(self) -> Question | None:
-        """The question for which it is being written what to change."""
+        """The question that the input line is for: what to change, or the values of a form."""
         return self._reason_of
 
     @_reason_for.setter
@@ -128,7 +134,7 @@ class ApprovalPrompt:
         """A no to the question that is shown, or would be."""
         pending = self.open
         if pending:
-            self._reason_for = None
+            self._reason_for = self._fill = None
             self._answer(pending[min(self._at, len(pending) - 1)], allow=False)
 
     def draw_row(self, width: int) -> Line | None:
@@ -136,6 +142,10 @@ class ApprovalPrompt:
         pending = self.open
         if not pending:
             return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
+        if self._reason_for and self._fill:
+            ask, keys = f"▲ {self._fill.ask()}", ": Enter sends, Esc declines"
+            keys = keys if count_columns(ask + keys) <= width else ""
+            return cut(((ask + keys, "yellow bold"),), width)
         if self._reason_for:
             who = fit_line(self._reason_for.agent, 40)
             ask = f"▲ Tell {who} what to change"
@@ -163,9 +173,29 @@ class ApprovalPrompt:
         question, self._reason_for = self._reason_for, None
         if question is None:
             return False
+        if self._fill is not None:
+            self._take_value(question, self._fill, text)
+            return True
         self._answer(question, allow=False, reason=text)
         self._again.set()
         return True
+
+    def _take_value(self, question: Question, fill: "FormFill", text: str) -> None:
+        if problem := fill.take(text):
+            self._screen.hint(problem)
+        elif fill.field is None:
+            self._fill = None
+            self._answer(question, allow=True, content=fill.content)
+            self._again.set()
+            return
+        self._reason_for = question
+        self._screen.edit(text if problem else fill.draft)
+
+    def _begin_form(self, question: Question) -> None:
+        from planck.cli.ask.form import FormFill  # few servers ask
+
+        self._reason_for, self._fill = question, FormFill(question.fields)
+        self._screen.edit(self._fill.draft)
 
     async def _ask(self) -> bool:
         """Shows one question and waits for a key, an answer from elsewhere, or output that pushed it away."""
@@ -205,7 +235,7 @@ class ApprovalPrompt:
     def _forget_change(self) -> None:
         """What to change about a call that is gone is not sent to whichever asks next."""
         if self._reason_for and self._reason_for not in self.open:
-            self._reason_for = None
+            self._reason_for = self._fill = None
             self._screen.hint("That call no longer waits. Enter sends your text as a message instead.")
 
     async def _wait_for_push(self) -> int:
@@ -214,10 +244,10 @@ class ApprovalPrompt:
 
     def _press(self, key: str, question: Question, count: int) -> None:
         if key == _STOP:
-            self._reason_for = None
+            self._reason_for = self._fill = None
             self._stop()
         elif key in _REFUSE or key == "n":
-            self._reason_for = None
+            self._reason_for = self._fill = None
             self._answer(question, allow=False)
         elif key == "e":
             self._reason_for = question
@@ -234,20 +264,34 @@ class ApprovalPrompt:
         elif question.id not in self._seen:
             self._show_whole(question, count)
             self._screen.hint(f"This is the whole call. Press {key} again to approve it.")
+        elif question.fields:
+            self._begin_form(question)
         else:
             self._answer(question, allow=True, key=key)
 
-    def _answer(self, question: Question, *, allow: bool, key: str = "y", reason: str = "") -> None:
+    def _answer(
+        self,
+        question: Question,
+        *,
+        allow: bool,
+        key: str = "y",
+        reason: str = "",
+        content: dict[str, Any] | None = None,
+    ) -> None:
         rule = question.wider if question.id in self._wider else ""
         scope = _SCOPES[key] if allow else Scope.ONCE
-        failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
+        failure = self._inbox.answer(
+            question.id, question.digest, allow, scope, reason, rule=rule, content=content
+        )
         self._shown, self._at = "", 0
         if failure:
             say_error(self._view, failure, "yellow")
             return
         if allow and question.id in self._shown_whole:
             self._approve(question.call_id)
-        if allow or not question.call_id:  # of a call that is denied, its end says so
+        if question.asks != "permission":
+            say(self._view, f"  {'Answered' if allow else 'Declined'}: {fit_line(question.agent, 80)}", "dim")
+        elif allow or not question.call_id:  # of a call that is denied, its end says so
             said, what = _SAID[key] if allow else "Denied", name_call(question)
             if allow and question.folder:
                 said, what = "Added to this session", question.folder
@@ -263,7 +307,8 @@ class ApprovalPrompt:
             self._shown_whole.add(question.id)
         self._print(box.lines)
         if self._shown != question.id:
-            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks to use {question.tool}")
+            what = f"to use {question.tool}" if question.asks == "permission" else "you something"
+            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks {what}")
         self._shown, self._pushed = question.id, 0
 
     def _show_whole(self, question: Question, count: int) -> None:

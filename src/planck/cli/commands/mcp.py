@@ -277,6 +277,8 @@ def _serve(options: argparse.Namespace) -> int:
     project = open_project(options)
     say_place(project)
     bench = Workbench(project, options.permission_mode)
+    for notice in bench.guide.notices:
+        complain(make_plain(notice))
     # By name, as the dispatcher does: a frontend of its own, of which this one knows nothing.
     frontend = import_module("planck.mcp_server.serve")
     return int(asyncio.run(frontend.run(bench, options.http, options.token)))

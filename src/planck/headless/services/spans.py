@@ -269,6 +269,8 @@ class SessionSpans:
                 "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
             }
         )
+        if said.message.response_id:
+            call.span.set_attribute("gen_ai.response.id", said.message.response_id)
         about = {**call.about, "gen_ai.response.model": said.message.model}
         for kind, count in (("input", read), ("output", usage.output_tokens)):
             self._tracing.tokens.record(count, {**about, "gen_ai.token.type": kind})

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from planck.config.keys.credentials import CredentialFile, Keyring
@@ -30,11 +31,16 @@ class Workbench:
         self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
         self._workspace = project.workspace
         self._keys = Keyring(CredentialFile(project.home), project.environ, SystemClock()).redactor
-        self.guide = WorkbenchGuide(self._tools, project.resources, self._keys)
+        self.guide = WorkbenchGuide(self._tools, project, self._keys)
+        self._scribe = Scribe(Unrecorded(), "mcp")
         chosen = Mode(mode) if mode else project.config.permissions.mode
         gate = Gate(RuleBook(project), ids=RandomIds())
         rights = session_ceiling(chosen, project.roots, 0)
         self._permit = AgentGate(gate, "mcp", rights, Scribe(Unrecorded(), "mcp"))
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Starts the sidecars of the workspace, whose tools are offered too, and ends them."""
+        return self.guide.running(self._scribe)
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._tools.specs
@@ -54,13 +60,16 @@ async def serve_stdio(bench: Workbench) -> None:
     from planck.mcp.serve import serve_wire
     from planck.mcp.standard import claim_standard_streams, open_standard
 
-    await serve_wire("planck", bench, open_standard(*claim_standard_streams()), bench.guide)
+    wire = open_standard(*claim_standard_streams())
+    async with bench.running():
+        await serve_wire("planck", bench, wire, bench.guide)
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:
     from planck.mcp import http
 
-    await http.serve_http("planck", bench, port, token, on_ready, guide=bench.guide)
+    async with bench.running():
+        await http.serve_http("planck", bench, port, token, on_ready, guide=bench.guide)
 
 
 def make_token() -> str:

@@ -20,6 +20,7 @@ _MOST_PARTS = 65_536
 """A stream of empty ones must come to an end too."""
 _HEAD_BYTES = 65_536
 """What is kept of an answer that is too large: enough to see what it was, and little enough to go on with."""
+_MAX_ID = 200
 _MORE_CALLS = 2
 """Times the calls that may run: as many are read, so that each gets its result; nobody reads 60,000."""
 TOKEN_BYTES = 4
@@ -60,6 +61,8 @@ class Answer:
         """What the server has counted so far; another object when it counted again."""
         self.stop: StopReason | None = None
         """Why the model stopped; None for as long as the server has not said."""
+        self.response_id = ""
+        """What the server calls this answer."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
@@ -100,7 +103,7 @@ class Answer:
             kept = [part for part in kept if not isinstance(part, ToolCall)]
         elif any(isinstance(part, ToolCall) for part in kept):
             stop = StopReason.TOOL_CALLS
-        return AssistantMessage(tuple(kept), self._dialect.name, self._dialect.model.model, stop, self.usage)
+        return self._make_message(kept, stop, self.usage)
 
     def _build_head(self) -> AssistantMessage:
         """The beginning of every part: none of its calls is run, and `length` with calls in it says so."""
@@ -111,9 +114,21 @@ class Answer:
             part = _shorten(part, left)
             left -= len(part.arguments if isinstance(part, ToolCall) else part.text)
             parts.append(part)
-        usage = self._count_at_least()
+        return self._make_message(parts, StopReason.LENGTH, self._count_at_least())
+
+    def _make_message(self, parts: list[Part], stop: StopReason, usage: Usage) -> AssistantMessage:
         name, model = self._dialect.name, self._dialect.model.model
-        return AssistantMessage(tuple(parts), name, model, StopReason.LENGTH, usage)
+        id = self.response_id or msgspec.UNSET
+        return AssistantMessage(tuple(parts), name, model, stop, usage, id)
+
+    def name_response(self, id: msgspec.Raw) -> None:
+        """Takes the id of the response; one that is not a short plain text is ignored."""
+        try:
+            found = codec.decode(bytes(id))
+        except codec.DecodeError:
+            return
+        if isinstance(found, str) and len(found) <= _MAX_ID and found.isascii() and found.isprintable():
+            self.response_id = found
 
     def cut_loop(self) -> None:
         """Ends an answer that goes in circles as one that was cut: what was said until here is kept."""

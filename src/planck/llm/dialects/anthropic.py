@@ -146,6 +146,7 @@ def _render_thought(part: Thinking) -> Json | None:
 
 
 class _Start(msgspec.Struct, frozen=True):
+    id: msgspec.Raw = msgspec.Raw(b"null")
     usage: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -226,6 +227,7 @@ class _Answer(Answer):
                     block.stopped = True
             case "message_start" if event.message:
                 self._spend(event.message.usage)
+                self.name_response(event.message.id)
             case "message_delta":
                 self._spend(event.usage)
                 if event.delta and event.delta.stop_reason:

@@ -201,6 +201,7 @@ class _Chunk(_Wire, frozen=True):
     candidates: list[_Candidate] | None = None
     usage_metadata: msgspec.Raw = msgspec.Raw(b"null")
     prompt_feedback: _Feedback | None = None
+    response_id: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -233,6 +234,8 @@ class _Answer(Answer):
         chunk = _decode(data)
         if is_said(chunk.error):
             raise self.error(data)
+        if not self.response_id:
+            self.name_response(chunk.response_id)
         if (counted := read_counts(chunk.usage_metadata)) is not None:
             self.hear_usage(_usage(counted))
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:

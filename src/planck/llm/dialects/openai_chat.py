@@ -104,11 +104,13 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+_NO_ID = msgspec.Raw(b"null")
 _NO_USAGE = msgspec.Raw(b"null")
 _NO_ERROR = msgspec.Raw(b"null")
 
 
 class _Chunk(msgspec.Struct):
+    id: msgspec.Raw = _NO_ID
     choices: list[_Choice] | None = None
     usage: msgspec.Raw = _NO_USAGE
     error: msgspec.Raw = _NO_ERROR
@@ -145,6 +147,8 @@ class _Answer(Answer):
                 self.stop = StopReason.END
             return ()
         chunk = _decode(data)
+        if not self.response_id and chunk.id is not _NO_ID:
+            self.name_response(chunk.id)
         # Most chunks have neither, and there is one for each token: they are not looked at twice.
         if (error := chunk.error) is not _NO_ERROR and is_said(error):
             raise self.error(data)

@@ -163,6 +163,7 @@ class _Incomplete(msgspec.Struct):
 
 
 class _Response(msgspec.Struct):
+    id: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw = msgspec.Raw(b"null")
     incomplete_details: _Incomplete | None = None
     output: list[_OutputItem] | None = None
@@ -273,6 +274,7 @@ class _Answer(Answer):
     def _end(self, response: _Response) -> None:
         self.ended = True
         self.stop = StopReason.END
+        self.name_response(response.id)
         if (counted := read_counts(response.usage)) is not None:
             entered, left = read_count(counted, "input_tokens"), read_count(counted, "output_tokens")
             read = read_count(counted, "input_tokens_details", "cached_tokens")
