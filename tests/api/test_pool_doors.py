@@ -142,7 +142,9 @@ def fill(shape: Any, name: str = "") -> dict[str, Any]:
     if not name:
         return body
     hint = str(get_type_hints(shape)[name])
-    nul = ["a\0b"] if "tuple" in hint or "list" in hint else {"a": "a\0b"} if "dict" in hint else "a\0b"
+    if "dict" in hint:
+        return {**body, name: {"a": "a\0b"}}
+    nul = ["a\0b"] if "tuple" in hint or "list" in hint else "a\0b"
     return {**body, name: nul}
 
 

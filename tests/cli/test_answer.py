@@ -60,7 +60,10 @@ async def test_nothing_that_an_agent_wrote_starts_a_line_that_looks_like_ours(tm
     bench = Bench(tmp_path / "other", "")
     calls = [
         ("bash", {"command": FORGED, "escalate": FORGED}),
-        ("write", {"path": FORGED, "content": FORGED}),
+        (
+            "write",
+            {"path": FORGED[:200], "content": FORGED},
+        ),  # a longer name can't be written: nobody is asked
     ]
     async with serving(tmp_path, [calls, "done"]) as server, server.client() as client:
         env = {"PLANCK_SERVER": server.url, "PLANCK_TOKEN_FILE": str(server.token_file)}

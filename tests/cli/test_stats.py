@@ -109,9 +109,7 @@ ANYWHERE = [
 async def test_a_cost_of_which_nothing_is_known_is_null_wherever_it_is_told(tmp_path: Path) -> None:
     unpriced = {"id": "cheap", "model": "m", "provider": "local", "max_output": 5}
     async with WireServer([chat.text("one")] * 3) as server:
-        paid = {"type": "openai", "base_url": server.url, "headers": {"authorization": "Bearer k"}}
-        local = {"local": paid}
-        bench = Bench(tmp_path, server.url, models=[unpriced], default_model="cheap", providers=local)
+        bench = Bench(tmp_path, server.url, models=[unpriced], default_model="cheap")
         await bench.run("run", "go", "--name", "calm-fox")
         for command in ANYWHERE:
             done = await bench.run(*command)

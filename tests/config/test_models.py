@@ -97,8 +97,7 @@ async def test_a_name_that_the_catalog_does_not_know_is_taken_where_there_is_an_
 async def test_a_run_knows_its_cost_where_the_price_is_known(tmp_path: Path) -> None:
     """A gateway bills for the vendor's model that it names; a name that no vendor has is without a price."""
     async with WireServer(play(OpenAIChat(), [Answer((Text("hi"),))])) as server:
-        key = {"authorization": "Bearer k"}
-        providers = {"openai": {"type": "openai", "base_url": server.url, "headers": key}}
+        providers = {"openai": {"type": "openai", "base_url": server.url}}
         async with opened(tmp_path, providers=providers) as planck:
             known = await (await planck.start(model="openai/gpt-5", stored=False)).run("hello")
             unknown = await (await planck.start(model="openai/mine", stored=False)).run("hello")

@@ -69,6 +69,6 @@ async def test_at_a_terminal_the_questions_come_first(
         at = await run.until("it is done", at)
         if door[0] == "-r":
             run.type("/exit\r")
-        assert await run.end() == 0
+        assert await run.end() == 0, run.text
     assert read_ends(place) == ends(allow)
     assert sorted(written(place)) == (["b", "c"] if allow else [])

@@ -181,13 +181,13 @@ async def test_under_a_budget_every_request_says_how_long_its_answer_may_be(tmp_
     ("entry", "env", "code"),
     [
         ({"has_api_key": False}, {}, 0),
-        ({}, {}, 0),
+        ({}, {}, 4),
         ({"identifier": "GATE"}, {"GATE_API_KEY": "k"}, 4),
         ({"headers": {"Authorization": "Bearer k"}}, {}, 4),
     ],
-    ids=["keyless", "local without a key", "local with a key", "local with a key in a header"],
+    ids=["keyless", "price unknown", "local with a key", "local with a key in a header"],
 )
-async def test_a_local_server_without_keys_is_free_and_an_unknown_price_is_refused(
+async def test_a_server_without_keys_is_free_and_an_unknown_price_is_refused(
     tmp_path: Path, entry: dict[str, Any], env: dict[str, str], code: int
 ) -> None:
     async with WireServer([chat.text("fine")]) as server:

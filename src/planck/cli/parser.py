@@ -86,7 +86,7 @@ def _explain(message: str) -> str:
     """Names the closest choice for an invalid one; joins an argument and what it must be to a sentence."""
     found = re.fullmatch(_CHOICE, message, re.DOTALL)
     if not found:
-        return re.sub(r"^argument ([^:]+): (must )", r"\1 \2", message)
+        return re.sub(r"^argument ([^:/]+)[^:]*: (must )", r"\1 \2", message)
     from planck.records.nearest import nearest
 
     where, word, choices = found[1], found[2].strip("'"), [one.strip("'") for one in found[3].split(", ")]
@@ -95,7 +95,7 @@ def _explain(message: str) -> str:
     return f"{what}: {word!r}.{meant} Choose from {', '.join(choices)}"
 
 
-_CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
+_CHOICE = r"argument ([^:/]+)[^:]*: invalid choice: (.+) \(choose from (.+)\)"
 
 
 def subcommand(commands: "Any", name: str, help: str, example: str) -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from planck.config.keys.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
-from planck.http.address import is_loopback, read_host, without_userinfo
+from planck.http.address import without_userinfo
 from planck.http.transport import Transport
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel, Price
@@ -100,12 +100,10 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.", {"hint": hint})
 
 
-def find_price(config: Config, ring: Keyring, model: ModelSpec) -> CatalogModel | None:
+def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
     """The entry that says what a model costs, None where that is not known.
 
-    The user's own word comes first; a server that takes no key is free; then comes the catalog. A model that
-    it does not know is free on a server of this machine that gets no key: a gateway to a vendor has one, or
-    names the vendor's model.
+    The user's own word comes first; a server that takes no key is free; then comes the catalog.
     """
     try:
         entry = provider_entry(config, model.provider)
@@ -116,18 +114,11 @@ def find_price(config: Config, ring: Keyring, model: ModelSpec) -> CatalogModel 
     own = next((own.price for own in said if own.id == model.id or not model.id), None)
     if own is not None:
         price = Price(0, own.input, own.output, own.cache_read, own.cache_write)
-    elif not entry.has_api_key or (known is None and _is_free(ring, model, entry)):
+    elif not entry.has_api_key:
         price = Price(0, 0.0, 0.0, 0.0, 0.0)
     else:
         return known
     return replace(known or _UNKNOWN, prices=(price,))
-
-
-def _is_free(ring: Keyring, model: ModelSpec, entry: ProviderEntry) -> bool:
-    """Whether it is on this machine, and gets no key of any kind."""
-    if not is_loopback(read_host(entry.base_url)):
-        return False
-    return not ring.endpoint(model.provider, entry, entry.base_url)[0].secrets
 
 
 _UNKNOWN = CatalogModel("", "", 0, 0, images=False, reasoning=False, tools=True, prices=())
@@ -270,9 +261,7 @@ class ModelTest(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
-async def test_model(
-    model: ModelSpec, provider: Provider, clock: Clock, price: CatalogModel | None
-) -> ModelTest:
+async def test_model(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> ModelTest:
     """Sends one small request to the model: whether key, address and name are right."""
     began = clock.monotonic()
     outcome = await _ask(provider)
@@ -280,6 +269,7 @@ async def test_model(
     if isinstance(outcome, Err):
         error = outcome.envelope()["error"]
         return ModelTest(model.label, False, "", took, Usage(), None, error)
+    price = find_price(config, model)
     cost = price.cost_usd(outcome.usage) if price else None
     return ModelTest(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
 
@@ -344,7 +334,7 @@ def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogM
 
 def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> ModelRow:
     entry = provider_entry(config, model.provider)
-    known = find_price(config, ring, model)
+    known = find_price(config, model)
     price = known.prices[0] if known and known.prices else None
     return ModelRow(
         provider=model.provider,

@@ -84,7 +84,7 @@ class Providers:
 
     def price(self, model: ModelSpec) -> CatalogModel | None:
         """What says the price of a model; None where it is not known."""
-        return find_price(self._resources.config, self.keyring, model)
+        return find_price(self._resources.config, model)
 
     def is_double(self, provider: str) -> bool:
         return provider in self._doubles

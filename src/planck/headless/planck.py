@@ -461,8 +461,7 @@ class Planck:
     async def try_model(self, name: str = "") -> models.ModelTest:
         """Sends one small request: are key, address and name right? An error is in the result."""
         model = await self.model(name)
-        provider, price = self._providers.open(model), self._providers.price(model)
-        return await models.test_model(model, provider, self._clock, price)
+        return await models.test_model(self.config, model, self._providers.open(model), self._clock)
 
     @property
     def auth(self) -> "Auth":

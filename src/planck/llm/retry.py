@@ -26,8 +26,8 @@ from planck.records.outcome import ErrorKind
 RETRIES = 5
 LONGEST_WAIT = 60.0
 _FIRST_WAIT = 1.0
-_GROWTH = 3
-"""Times the wait before: five waits have to last longer than the minute by which vendors count requests."""
+_LIMITED = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED})
+"""Waits grow threefold for these: five have to outlast the minute by which vendors count requests."""
 IDLE_TIMEOUT = 120.0
 """Seconds without a word inside an answer; `exchange` gives a sign for what is said and can't be shown."""
 FIRST_TIMEOUT = 600.0
@@ -163,13 +163,11 @@ class Retrying:
         return pause if waited + pause <= self._wait_s else None
 
     def _wait(self, attempt: int, failure: ProviderError) -> float:
-        """Growing, with jitter so that a team does not come back all at once; not before the server said.
-
-        A server that says "in a second" each time may be limited for a minute, too.
-        """
-        usual = _FIRST_WAIT * float(_GROWTH ** (attempt - 1)) * (0.75 + self._random() / 4)
+        """Growing, with jitter so that a team does not come back all at once; or what the server said."""
+        growth, least = (3, 0.75) if failure.err.kind in _LIMITED else (2, 0.5)
+        usual = _FIRST_WAIT * float(growth ** (attempt - 1)) * (least + self._random() * (1 - least))
         if failure.retry_after is not None:
-            usual = max(usual, failure.retry_after + min(usual, _FIRST_WAIT))
+            usual = failure.retry_after + min(usual, _FIRST_WAIT)
         return min(usual, LONGEST_WAIT)
 
 

@@ -41,10 +41,7 @@ async def test_an_edit_is_asked_about_by_its_diff(tmp_path: Path) -> None:
         at = await run_.until("    1 -x = 1\r\n    1 +x = 2\r\n", at)
         at = await run_.until("y: allow once", at)
         run_.type("y\n")
-        at = await run_.until("[this call would fail: no_match: ", at)
-        at = await run_.until("y: allow once", at)
-        run_.type("n\n")
-        await run_.until("done", at)
+        await run_.until("done", at)  # the second edit can't work: it fails without a question
         assert await run_.end() == 0
     assert (bench.work / "a.py").read_text() == "x = 2\n"
 

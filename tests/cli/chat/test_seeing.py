@@ -68,7 +68,7 @@ async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_p
             at = await run.until(seen, at)
         (bench.work / "go").touch()
         # Nobody works and no key is pressed: it is seen all the same.
-        at = await run.until("full\x1b[0m\x1b[2m · \x1b[0m\x1b[2m$0.00", at)
+        at = await run.until("full\x1b[0m\x1b[2m · \x1b[0m\x1b[2mcost unknown", at)
         run.type("/jobs\r")
         at = await run.until("exit 0 · bg_", at)
         run.type("q")

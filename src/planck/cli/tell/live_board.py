@@ -57,9 +57,7 @@ class LiveBoard:
         self._passing.pop(event.agent_id, None)
         if event.type == "tool_end":
             self._outputs.pop(event.data["id"], None)
-        elif (
-            event.type == "permission_request"
-        ):  # what its trial in the sandbox put out stands in the question
+        elif event.type == "permission_request":  # the question holds what its trial in the sandbox put out
             self._outputs.pop(event.data["call_id"], None)
         self.board = apply(self.board, event.recorded)
 
@@ -96,7 +94,9 @@ class LiveBoard:
         return row.name if row else id
 
     def count_seconds(self, since: str) -> float:
-        """By the log's clock up to its newest event, from there on by the loop's."""
+        """By the log's clock up to its newest event, then by the loop's; 0 before the first event."""
+        if not self._newest:
+            return 0.0
         logged = datetime.fromisoformat(self._newest) - datetime.fromisoformat(since)
         later = asyncio.get_running_loop().time() - self._seen_at
         return max(0.0, logged.total_seconds() + later)

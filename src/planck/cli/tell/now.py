@@ -66,22 +66,19 @@ class Now:
             return
         asked = [question for question in self.board.questions if question.agent_id == row.id]
         if asked:
-            yield "▲", f"asks you about {fit_line(asked[0].tool, 60)} {self._elapsed(asked[0].since)}"
+            yield "▲", f"asks you about {fit_line(asked[0].tool, 60)}{self._elapsed(asked[0].since)}"
         if row.waits:
             names = ", ".join(self._live_board.find_name(wait.on) for wait in row.waits)
-            yield "◌", f"waiting for {names} {self._elapsed(row.waits[0].since)}"
+            yield "◌", f"waiting for {names}{self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
         # Of several questions one is answered: its call ends when those before it have.
         answered = {call.id for call in row.calls if row.waits and call.name == ASK}
         running = [call for call in row.calls if call.id not in told | answered]
         for call in running:
-            yield "●", f"{fit_line(f'{call.name} {call.subject}')} {self._elapsed(call.since)}"
+            yield "●", f"{fit_line(f'{call.name} {call.subject}')}{self._elapsed(call.since)}"
         if not (asked or row.waits or running):
-            yield "●", f"{self._live_board.say_passing(row.id)}{self._elapsed_in(row)}"
-
-    def _elapsed_in(self, row: AgentRow) -> str:
-        """Since it was last heard of: a model that is silent shows."""
-        return f" {self._elapsed(row.since)}" if row.since else ""
+            yield "●", f"{self._live_board.say_passing(row.id)}{self._elapsed(row.since)}"
 
     def _elapsed(self, since: str) -> str:
-        return f"{self._live_board.count_seconds(since):.0f} s"
+        """Nothing for a call that has not started: it was allowed a moment ago."""
+        return f" {self._live_board.count_seconds(since):.0f} s" if since else ""
