@@ -249,9 +249,17 @@ class Counted:
     def __init__(self, app: Any) -> None:
         self._app = app
         self.asked = 0
+        self.refused_by = ""
+        """A challenge: who comes with a token hears this and 403 while it is set."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.asked += scope["type"] == "http" and scope["path"] == "/mcp"
+        wanted = scope["type"] == "http" and scope["path"] == "/mcp"
+        self.asked += wanted
+        if wanted and self.refused_by and any(name == b"authorization" for name, _ in scope["headers"]):
+            head = (b"www-authenticate", self.refused_by.encode())
+            await send({"type": "http.response.start", "status": 403, "headers": [head]})
+            await send({"type": "http.response.body"})
+            return
         await self._app(scope, receive, send)
 
 
@@ -287,7 +295,11 @@ async def guarded_server(*, registers: bool = True) -> AsyncGenerator[tuple[str,
         yield f"{url}/mcp", authority, app
     finally:
         server.should_exit = True
-        await asyncio.wait({task}, timeout=10)
+        # What sends events looks every half second whether a server stops, and outlives the server.
+        watchers = {one for one in asyncio.all_tasks() if "_shutdown_watcher" in repr(one.get_coro())}
+        for one in watchers:
+            one.cancel()
+        await asyncio.wait({task, *watchers}, timeout=10)
         listener.close()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
@@ -141,6 +142,38 @@ async def test_a_sign_in_asks_for_what_was_wanted_before(tmp_path: Path) -> None
         await finish(process, b"nonsense\n")
         assert asked["scope"] == ["read write"]
         assert TokenFile(bench.home, "docs", url).scopes == "read write"  # also for the one after that
+
+
+@pytest.mark.parametrize("paste", [True, False])
+async def test_a_second_consent_in_one_sign_in_is_shown_and_waits_for_its_own_answer(
+    tmp_path: Path, paste: bool
+) -> None:
+    async with guarded_server() as (url, authority, app), httpx2.AsyncClient() as browser:
+        app.refused_by = 'Bearer error="insufficient_scope", scope="write"'
+        authority.clients["mine"] = mine()
+        authority.clients["mine"].scope = "write"
+        bench = bench_for(tmp_path, url=url, client_id="mine", client_secret=SECRET)
+        process = await bench.start("mcp", "login", "docs")
+        assert process.stdin is not None
+        states, scopes = set(), []
+        for _ in range(2):
+            asked = await read_address(process)
+            query = parse_qs(urlsplit(asked).query)
+            states.update(query["state"])
+            scopes.append(query.get("scope", [""])[0])
+            if len(scopes) == 2:  # the server is content with what the second consent gives
+                app.refused_by = ""
+            sent_to = (await browser.get(asked)).headers["location"]
+            if paste:
+                process.stdin.write(f"{sent_to}\n".encode())
+            else:
+                assert (await browser.get(sent_to)).status_code == 200
+        done = await finish(process)
+        assert (done.code, "Signed in" in done.out) == (0, True), done.err
+        assert len(states) == 2
+        assert "write" not in scopes[0].split()
+        assert "write" in scopes[1].split()
+        assert len(authority.codes) == 2
 
 
 def test_scopes_are_bounded_and_hold_nothing_that_no_scope_may() -> None:
