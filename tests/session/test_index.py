@@ -1,18 +1,28 @@
 """Sessions of one folder that many processes make, name and remove, and some die while they do."""
 
+import asyncio
 import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from planck import Planck, PlanckError
+from planck.records.events import Draft
+from planck.store.sqlite.library import FileLibrary
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.testing.scripted import ScriptedProvider
 from tests.forks import make_folder, run_script
+from tests.ports import CountedIds
 
 SCRIPT = Path(__file__).with_name("churn.py")
 
@@ -37,6 +47,77 @@ def test_a_thousand_killed_starts(folder: Path, seed: int) -> None:
 
 def test_of_six_processes_that_want_a_name_one_has_it(folder: Path, seed: int) -> None:
     assert run("races", 12, folder, seed) == {"got": 12, "not_unique": 60}
+
+
+Look = Callable[[Planck], Awaitable[Any]]
+
+
+async def _start(planck: Planck) -> None:
+    await (await planck.start(model="double/m", name="wanted")).aclose()
+
+
+async def _resume(planck: Planck) -> None:
+    await (await planck.resume("wanted")).aclose()
+
+
+async def _list(planck: Planck) -> Any:
+    return planck.archive.sessions()
+
+
+@pytest.mark.parametrize("look", [_start, _resume, _list])
+@pytest.mark.parametrize("moment", ["the log was read", "the lock was tried"])
+async def test_a_session_that_begins_and_ends_during_a_look_is_there_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Look, moment: str
+) -> None:
+    """Else its name is given to another session, and what it recorded is removed."""
+    (tmp_path / "work").mkdir()
+    providers = {"double": ScriptedProvider([])}
+    async with Planck(home=tmp_path / "home", workspace=tmp_path / "work", providers=providers) as planck:
+        library = FileLibrary(planck.sessions_dir, planck.workspace)
+        meta = {"workspace": str(planck.workspace), "created": "2026-01-01T00:00:00.000Z"}
+        stores = [await library.create("0123456789abcdef", "wanted", CountedIds(), meta)]
+
+        def begin() -> None:
+            """The process that has the name records its first event, and ends."""
+            while stores:
+                thread = threading.Thread(target=lambda: asyncio.run(_record_and_close(stores.pop())))
+                thread.start()
+                thread.join()
+
+        if moment == "the log was read":
+            _call_after(monkeypatch, SqliteReader, "open", begin)
+        else:
+            _call_after(monkeypatch, fcntl, "flock", begin, lambda _, how: bool(how & fcntl.LOCK_SH))
+        with suppress(PlanckError):
+            await look(planck)
+        begin()
+        assert [info.head for info in planck.archive.sessions() if info.name == "wanted"] == [1]
+
+
+async def _record_and_close(store: SqliteStore) -> None:
+    event = Draft("2026-01-01T00:00:00.000Z", None, 0, "session_started", msgspec.Raw(b"{}"))
+    await store.append([event])
+    await store.aclose()
+
+
+def _call_after(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    then: Callable[[], None],
+    when: Callable[..., bool] = lambda *_: True,
+) -> None:
+    """Calls `then` after each call of that function."""
+    original = getattr(owner, name)
+
+    def call(*args: Any) -> Any:
+        try:
+            return original(*args)
+        finally:
+            if when(*args):
+                then()
+
+    monkeypatch.setattr(owner, name, call)
 
 
 def test_names_stay_one_while_processes_start_rename_fork_and_delete(folder: Path, seed: int) -> None:

@@ -511,12 +511,15 @@ def _fill(store: SqliteStore, what: "Contents") -> None:
 
 def is_left_behind(path: Path) -> bool:
     """Whether a session never began, and nobody is about to begin it: its process ended first."""
+    # The lock before the log: the other way round, a session that begins and is closed between the two looks
+    # is taken for one that never began, and is removed.
+    if is_locked(companion(path, "lock")):
+        return False
     try:
         with closing(SqliteReader.open(path)) as log:
-            begun = log.head > 0 or log.damage is not None
+            return log.head == 0 and log.damage is None
     except StoreError:
-        begun = path.exists()
-    return not begun and not is_locked(companion(path, "lock"))
+        return not path.exists()
 
 
 if TYPE_CHECKING:
