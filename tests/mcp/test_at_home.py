@@ -26,6 +26,7 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from planck import Planck
 from planck.headless import read_servers
@@ -263,6 +264,14 @@ class Counted:
         await self._app(scope, receive, send)
 
 
+class Connection(HttpToolsProtocol):
+    """A connection that leaves no timer where the other side resets it, as uvicorn's own one does."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+
+
 @asynccontextmanager
 async def guarded_server(*, registers: bool = True) -> AsyncGenerator[tuple[str, Authority, Counted], None]:
     import socket
@@ -284,7 +293,7 @@ async def guarded_server(*, registers: bool = True) -> AsyncGenerator[tuple[str,
         return "xyzzy"
 
     app = Counted(served.streamable_http_app())
-    config = uvicorn.Config(app, log_level="error", lifespan="on")
+    config = uvicorn.Config(app, log_level="error", lifespan="on", http=Connection)
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.ensure_future(server.serve(sockets=[listener]))

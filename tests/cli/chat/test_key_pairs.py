@@ -46,7 +46,9 @@ async def press_all(folder: Path, state: str, pairs: Sequence[tuple[str, str]]) 
 async def _press(folder: Path, state: str, pairs: Sequence[tuple[str, str]]) -> None:
     async with conversation(folder, "idle") as run:
         for number, pair in enumerate(pairs):
-            run.type("\x15")  # an editor has left a text
+            # An editor has left a text. Esc first: a busy terminal may read this behind the Enter of the line
+            # before it, and text directly behind an Enter is a paste of two lines.
+            run.type(f"{_ESC}\x15")
             await enter(run, state)
             at = len(run.text)
             run.type("".join(KEYS[key] for key in pair))
