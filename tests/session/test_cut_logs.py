@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
 import sqlite3
+import stat
 import subprocess
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +17,18 @@ from planck import Planck
 from planck.cli.main import main
 from planck.headless import Selection, UndoError
 from planck.records.outcome import PlanckError
+from planck.store.sqlite import lock_file, witness
+from planck.store.sqlite.database import Disk, companion
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.sqlite.witness import write_witness
 from planck.testing import ScriptedProvider
 
 WRITES = [[("write", {"path": f"{number}.txt", "content": "x"})] for number in range(7)]
 
 
-def app(folder: Path, home: Path) -> Planck:
+def app(folder: Path, home: Path, **flags: Any) -> Planck:
     double = ScriptedProvider([*WRITES, *["done"] * 9])
-    return Planck(home, folder / "work", environ={}, providers={"double": double})
+    return Planck(home, folder / "work", environ={}, flags=flags, providers={"double": double})
 
 
 async def kill(folder: Path) -> tuple[Path, int, str]:
@@ -49,12 +56,7 @@ async def check_cuts(folder: Path, count: int) -> None:
 
 
 async def check_cut(folder: Path, killed: Path, head: int, id: str, size: int) -> int:
-    home = folder / "cut"
-    subprocess.run(["rm", "-rf", home], check=True)
-    subprocess.run(["cp", "-a", killed, home], check=True)
-    (wal,) = home.rglob("*-wal")
-    with wal.open("r+b") as file:
-        file.truncate(size)
+    home = cut(folder, killed, size)
     async with app(folder, home) as planck:
         archive = planck.archive
         left = archive.info(id).head
@@ -62,27 +64,87 @@ async def check_cut(folder: Path, killed: Path, head: int, id: str, size: int) -
             assert archive.verify_session(id).events == head
             assert archive.find_loss(id) is None
             return 0
-        details = {"sound": left, "lost": head - left}
-        assert loss_of(planck, id) == details, f"WAL cut at {size}"
-        if left < 3:  # nobody could go on: no agent had started
-            return head - left
-        assert archive.info(id).problem
-        if left % 2:  # who opens it first, and whether that is a resume
-            async with planck.hold(id) as held:
-                with suppress(UndoError):
-                    await held.undo(held.undo_plan(Selection()))
-        else:
-            session = await planck.resume(id)
-            await session.run("go on")
-            await session.aclose()
-        errors = [event for event in archive.recorded(id) if event.type == "error"]
-        assert [json.loads(bytes(event.data))["details"] for event in errors] == [details]
-        gaps = {"gaps": [{"after": left, "lost": head - left}]}
-        assert loss_of(planck, id) == gaps, f"WAL cut at {size}: told once, and then forgotten"
-        forked = await archive.fork(id, name="whole", at=left)
-        assert archive.verify_session(forked.id).events > left
-        assert loss_of(planck, (await archive.fork(id, name="gap")).id) == gaps
+        await check_told(planck, id, left, head - left)
     return head - left
+
+
+def cut(folder: Path, killed: Path, size: int) -> Path:
+    home = folder / "cut"
+    subprocess.run(["rm", "-rf", home], check=True)
+    subprocess.run(["cp", "-a", killed, home], check=True)
+    (wal,) = home.rglob("*-wal")
+    with wal.open("r+b") as file:
+        file.truncate(size)
+    return home
+
+
+async def check_told(planck: Planck, id: str, left: int, lost: int | None) -> None:
+    """Each reader says so before anybody opens the log, who opens it says so once, and it stays known."""
+    archive = planck.archive
+    details = {"sound": left, "lost": lost}
+    assert loss_of(planck, id) == details
+    if left < 3:  # nobody could go on: no agent had started
+        return
+    assert archive.info(id).problem
+    if left % 2:  # who opens it first, and whether that is a resume
+        async with planck.hold(id) as held:
+            with suppress(UndoError):
+                await held.undo(held.undo_plan(Selection()))
+    else:
+        session = await planck.resume(id)
+        await session.run("go on")
+        await session.aclose()
+    errors = [event for event in archive.recorded(id) if event.type == "error"]
+    assert [json.loads(bytes(event.data))["details"] for event in errors] == [details]
+    gaps = {"gaps": [{"after": left, "lost": lost}]}
+    assert loss_of(planck, id) == gaps, "told once, and then forgotten"
+    forked = await archive.fork(id, name="whole", at=left)
+    assert archive.verify_session(forked.id).events > left
+    assert loss_of(planck, (await archive.fork(id, name="gap")).id) == gaps
+
+
+def say_what_is_left(log: Path) -> None:
+    """The lock file of a power failure that took the same from both."""
+    with closing(SqliteReader.open(log)) as reader:
+        head, digest = reader.head, reader.head_hash
+    lock = companion(log, "lock")
+    with lock.open("r+b") as file:
+        write_witness(file.fileno(), head, digest)
+        os.pwrite(file.fileno(), bytes(lock_file.RECORDS[1]), lock_file.RECORDS[0])
+
+
+LOCK_FILES: tuple[Callable[[Path], None], ...] = (
+    say_what_is_left,
+    lambda log: os.truncate(companion(log, "lock"), 0),
+    lambda log: companion(log, "lock").unlink(),
+)
+"""What a power failure leaves of a file that nobody synced."""
+
+
+async def check_power_cuts(folder: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+
+    def sync(disk: Disk, fd: int) -> None:
+        os.fdatasync(fd)
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            synced.append(os.fstat(fd).st_size)
+
+    with monkeypatch.context() as yesterday:
+        yesterday.setattr(Disk, "sync", sync)
+        yesterday.setattr(witness, "read_boot", lambda: "yesterday")
+        killed, _, id = await kill(folder)
+    (wal,) = killed.rglob("*-wal")
+    least, size = min(synced), wal.stat().st_size
+    heads = set()
+    for part in range(count):
+        home = cut(folder, killed, least + (size - least) * part // max(count - 1, 1))
+        (log,) = home.rglob("*.db")
+        LOCK_FILES[part % len(LOCK_FILES)](log)
+        async with app(folder, home) as planck:
+            left = planck.archive.info(id).head
+            await check_told(planck, id, left, None)
+        heads.add(left)
+    assert len(heads) > 4, "the places differ"
 
 
 def loss_of(planck: Planck, id: str) -> dict[str, Any]:
@@ -101,6 +163,45 @@ async def test_a_wal_that_was_cut_is_told_by_every_reader(tmp_path: Path) -> Non
 @pytest.mark.soak
 async def test_a_wal_that_was_cut_at_a_hundred_places_is_told_by_every_reader(tmp_path: Path) -> None:
     await check_cuts(tmp_path, 100)
+
+
+async def test_a_power_failure_that_takes_the_witness_too_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_power_cuts(tmp_path, 9, monkeypatch)
+
+
+@pytest.mark.soak
+async def test_a_hundred_power_failures_that_take_the_witness_too_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_power_cuts(tmp_path, 100, monkeypatch)
+
+
+@pytest.mark.parametrize("durability", ["process", "power"])
+@pytest.mark.parametrize("closed", [True, False])
+async def test_nothing_is_said_of_a_log_that_a_restart_took_nothing_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str, closed: bool
+) -> None:
+    """It was closed, or each of its commits was synced."""
+    (tmp_path / "work").mkdir()
+    with monkeypatch.context() as yesterday:
+        yesterday.setattr(witness, "read_boot", lambda: "yesterday")
+        async with app(tmp_path, tmp_path / "home", durability=durability) as planck:
+            session = await planck.start(model="double/m", name="s", mode="full")
+            await session.run("go")
+            if closed:
+                await session.aclose()
+            subprocess.run(["cp", "-a", tmp_path / "home", tmp_path / "cut"], check=True)
+            await session.aclose()
+    for shared in (tmp_path / "cut").rglob("*-shm"):
+        shared.unlink()
+    async with app(tmp_path, tmp_path / "cut") as planck:
+        archive = planck.archive
+        told = not closed and durability == "process"
+        assert (archive.find_loss("s") is not None) == told
+        await (await planck.resume("s")).aclose()
+        assert (archive.find_loss("s") is not None) == told
 
 
 @pytest.mark.parametrize("damage", ["DELETE FROM blobs", "UPDATE blobs SET bytes = x'00'"])

@@ -20,7 +20,8 @@ import pytest
 
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
-from planck.store.sqlite.database import Disk
+from planck.store.sqlite import witness
+from planck.store.sqlite.database import Disk, FileDurability
 from planck.store.sqlite.migrations import MIGRATIONS
 from planck.store.sqlite.reader import PAGE, SqliteReader
 from planck.store.sqlite.store import SqliteStore
@@ -740,3 +741,38 @@ def _spoil(path: Path, *changes: str) -> None:
     for change in changes:
         plain.execute(change)
     plain.close()
+
+
+@pytest.mark.parametrize(("durability", "told"), [("process", True), ("power", False), ("elsewhere", False)])
+async def test_only_a_log_that_a_power_failure_can_shorten_is_doubted_after_one(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: FileDurability, told: bool
+) -> None:
+    """`elsewhere` is a copy: what it lost is fetched from the database."""
+    with monkeypatch.context() as yesterday:
+        yesterday.setattr(witness, "read_boot", lambda: "yesterday")
+        store = SqliteStore.create(path, {}, durability=durability)
+        await store.append([draft(1)])
+    left, killed = leave(path, tmp_path / "left"), tmp_path / "killed"
+    store.close()
+    reader = SqliteReader.open(left)
+    assert (reader.damage is not None) == told
+    reader.close()
+    after = SqliteStore.open(left, durability=durability)
+    assert isinstance(after, SqliteStore)
+    assert (after.damage is not None) == told
+    reader = SqliteReader.open(leave(left, killed))
+    assert (reader.damage is not None) == told, "the process that was to remember it was killed first"
+    reader.close()
+    after.remember_loss()
+    after.close()
+    reader = SqliteReader.open(left)
+    assert (reader.damage is not None) == told
+    reader.close()
+
+
+def leave(path: Path, folder: Path) -> Path:
+    """Copies a log as a process leaves it that is killed now."""
+    folder.mkdir(mode=0o700)
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{path}{suffix}", folder / f"{path.name}{suffix}")
+    return folder / path.name

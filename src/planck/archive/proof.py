@@ -83,7 +83,7 @@ def verify_file(file: Path, stored: SqliteReader | None, redactor: Redactor) -> 
     by, gaps = [], dict[Gap, None]()
     if stored is not None:
         _compare_hash(facts, stored)
-        gaps.update(dict.fromkeys(transfer.list_gaps(stored)))
+        gaps.update(dict.fromkeys(stored.list_gaps()))
         by.append("session")
     with _unpack(data, facts) as packed:
         if packed:

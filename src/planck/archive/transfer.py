@@ -84,7 +84,7 @@ def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[byte
             content = store.blob(name) if blob is None else blob
             yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
-    if gaps := list_gaps(store):
+    if gaps := store.list_gaps():
         meta = dict(sorted({**meta, LOST: codec.encode_str(gaps)}.items()))  # in the order of a stored one's
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
@@ -107,21 +107,20 @@ def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None
     )
 
 
-def list_gaps(store: SqliteReader) -> tuple[Gap, ...]:
-    """Returns where a log lost events, also at its end, where nobody has opened it since."""
-    lost = store.damage.details.get("lost") if store.damage else None
-    known = bool(store.gaps) and store.gaps[-1].after == store.head
-    return (*store.gaps, Gap(store.head, lost)) if lost and not known else store.gaps
-
-
 def describe_gaps(gaps: Sequence[Gap]) -> Err:
-    told = [f"after event {gap.after} ({gap.events} event{'s' * (gap.events != 1)} lost)" for gap in gaps]
+    told = [f"after event {gap.after} ({_describe_cause(gap.events)})" for gap in gaps]
     return Err(
         ErrorKind.CORRUPT_LOG_LINE,
         f"Nothing is known of what happened {', '.join(told)}, until the session was opened again. "
         "The other events are intact. Restore the file from a backup, or check the workspace yourself.",
         {"gaps": [{"after": gap.after, "lost": gap.events} for gap in gaps]},
     )
+
+
+def _describe_cause(lost: int | None) -> str:
+    if lost is None:
+        return "the machine stopped"
+    return "1 event lost" if lost == 1 else f"{lost} events lost"
 
 
 class _Names(msgspec.Struct):

@@ -21,7 +21,8 @@ class Gap(msgspec.Struct, frozen=True, array_like=True):
     """Events that a log had once and lost; what follows was written later, under the same numbers."""
 
     after: int
-    events: int
+    events: int | None
+    """None: the machine stopped while the log was open, and nobody knows whether it had more."""
 
 
 def read_gaps(meta: Mapping[str, str]) -> tuple[Gap, ...]:

@@ -141,7 +141,7 @@ class PostgresLibrary:
     async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
         self._open.add(id)
         try:
-            make = partial(SqliteStore.create, name_file(self.folder, meta), meta)
+            make = partial(SqliteStore.create, name_file(self.folder, meta), meta, durability="elsewhere")
             mirror = Mirror(await hand_over(make, _discard_file))
         except BaseException:
             self._open.discard(id)

@@ -259,7 +259,7 @@ def _open_file(folder: Path, meta: Mapping[str, str], head: int) -> tuple[Sqlite
         move_log(known, path)
     if known is not None:
         try:
-            file = SqliteStore.open(path)
+            file = SqliteStore.open(path, durability="elsewhere")
         except StoreError as failure:
             if failure.err.kind is not ErrorKind.CORRUPT_LOG_LINE:
                 raise
@@ -273,8 +273,8 @@ def _open_file(folder: Path, meta: Mapping[str, str], head: int) -> tuple[Sqlite
                 return file, None
             lost = describe_loss(meta["id"], file.head, head) if file.head > head else None
             _put_aside(file)
-            return SqliteStore.create(path, dict(meta)), lost
-    return SqliteStore.create(path, dict(meta)), None
+            return SqliteStore.create(path, dict(meta), durability="elsewhere"), lost
+    return SqliteStore.create(path, dict(meta), durability="elsewhere"), None
 
 
 def _close(opened: tuple[SqliteStore, Err | None]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -11,6 +12,9 @@ from planck.store.sqlite.migrations import MIGRATIONS
 from planck.store.store import StoreError
 
 Durability = Literal["process", "power"]
+
+FileDurability = Durability | Literal["elsewhere"]
+"""`elsewhere`: a copy of what a database keeps; what the file loses is fetched again."""
 
 
 class Disk:
@@ -54,7 +58,7 @@ CACHED_PAGES = 5
 a bound SQLite takes room for twenty at once, a third of what an open session weighs."""
 
 
-def configure(connection: sqlite3.Connection, durability: Durability) -> None:
+def configure(connection: sqlite3.Connection, durability: FileDurability) -> None:
     """Of a log that has a WAL already, as each has from its first moment."""
     connection.execute(f"PRAGMA cache_size = {CACHED_PAGES}")
     connection.execute("PRAGMA shrink_memory")  # of what was taken before it was bounded
@@ -64,7 +68,15 @@ def configure(connection: sqlite3.Connection, durability: Durability) -> None:
 
 def load_meta(connection: sqlite3.Connection) -> dict[str, str]:
     rows = connection.execute("SELECT key, CAST(value AS TEXT) FROM meta").fetchall()
-    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in rows}
+    texts = [row for row in rows if None not in row]  # a damaged line has no key
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in texts}
+
+
+def put_meta(connection: sqlite3.Connection, lines: Mapping[str, str]) -> None:
+    """Says all of it in one commit."""
+    rows = ", ".join(["(?, ?)"] * len(lines))
+    values = [value for line in lines.items() for value in line]
+    connection.execute(f"INSERT OR REPLACE INTO meta VALUES {rows}", values)
 
 
 def describe_newer(path: Path, found: int) -> Err:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from planck.records.outcome import ErrorKind
+from planck.store.sqlite.database import put_meta
 from planck.store.store import StoreError
 
 Bound = tuple[int, bytes | bytearray, bytes | bytearray]
@@ -84,6 +85,11 @@ class Epoch:
         )
 
 
-def begin_epoch(connection: sqlite3.Connection) -> None:
-    """Whoever held the log before is refused from here on."""
-    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
+def begin_epoch(
+    connection: sqlite3.Connection, meta: Mapping[str, str], changes: Mapping[str, str]
+) -> dict[str, str]:
+    """Whoever held the log before is refused from here on. Returns what the log says of itself then."""
+    last = meta.get("epoch", "")
+    lines = {"epoch": str(int(last) + 1 if last.isdigit() else 1), **changes}
+    put_meta(connection, lines)
+    return {**meta, **lines}

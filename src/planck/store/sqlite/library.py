@@ -263,9 +263,9 @@ class FileLibrary:
             )
         store = SqliteStore.open(path, durability=durability)
         try:
-            self._refuse_copy(path, store.meta)
             if isinstance(store, SqliteStore):
-                store.remember_loss()
+                store.remember_loss()  # first: once it is closed, its files do not tell of a loss any more
+            self._refuse_copy(path, store.meta)
         except BaseException:
             store.close()
             raise

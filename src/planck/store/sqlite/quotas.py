@@ -18,6 +18,7 @@ from typing import Protocol
 from planck.records.amounts import MICRO, count_micro, say
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock, Quotas, add_seconds
+from planck.store.sqlite.witness import read_boot
 
 log = logging.getLogger(__name__)
 
@@ -221,8 +222,7 @@ def is_alive(owner: str) -> bool | None:
 def _read_world() -> str:
     """The boot and the set of process numbers that a number is of."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
+        return f"{read_boot()}/{os.readlink('/proc/self/ns/pid')}" if read_boot() else "unknown"
     except OSError:
         return "unknown"
 

@@ -16,8 +16,8 @@ from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, BrokenChain, Row, link, parse_blob_name, verified
 from planck.store.sqlite.database import Disk, as_store_error, check_exists, connect, load_meta
-from planck.store.sqlite.witness import Witnessed, read_witness
-from planck.store.store import LOST, StoreError, find_last, read_gaps, report_damage
+from planck.store.sqlite.witness import BOOT, Witnessed, has_stopped, read_witness
+from planck.store.store import LOST, Gap, StoreError, find_last, read_gaps, report_damage
 
 PAGE = 512
 """Events read at a time: no statement stays open across an await, nor the whole log in memory."""
@@ -32,14 +32,20 @@ class SqliteReader:
         connection: sqlite3.Connection,
         disk: Disk,
         fresh: Mapping[str, str] | None = None,
+        *,
+        meta: Mapping[str, str] | None = None,
+        stopped: bool | None = None,
     ) -> None:
-        """`fresh` is all that is in a log which was made this moment."""
+        """`fresh` is all that is in a log which was made this moment; `meta`, what was read of it just now.
+        `stopped`: the machine did, while somebody had it open."""
         self.path = path
         self._db = connection
         self._disk = disk
         self._closed = False
-        self.meta = load_meta(connection) if fresh is None else dict(fresh)
+        known = meta if fresh is None else fresh
+        self.meta = load_meta(connection) if known is None else dict(known)
         self._epoch_number = self.meta.pop("epoch", "")
+        self._boot = self.meta.pop(BOOT, "")
         self.damage: Err | None = None
         self.gaps = read_gaps(self.meta) if LOST in self.meta else ()
         if fresh is not None:
@@ -48,7 +54,9 @@ class SqliteReader:
         # Before the tail: a writer that commits and testifies in between must not look like a loss.
         seen = read_witness(path)
         self.head, self.head_hash = self._read_tail()
-        self._notice_lost_tail(seen)
+        if stopped is None:
+            stopped = has_stopped(path, self._boot)
+        self._notice_lost_tail(seen, stopped=stopped)
 
     @classmethod
     def open(cls, path: Path, *, disk: Disk | None = None) -> "SqliteReader":
@@ -132,24 +140,41 @@ class SqliteReader:
         """False for a log that is older than they are, and not open for writing."""
         return bool(self._query("PRAGMA user_version")[0][0] >= 2)
 
-    def _notice_lost_tail(self, seen: Witnessed | None) -> None:
+    def list_gaps(self) -> tuple[Gap, ...]:
+        """Returns where the log lost events, also at its end, where nobody has opened it since."""
+        lost = self.damage.details.get("lost", 0) if self.damage else 0
+        known = bool(self.gaps) and self.gaps[-1].after == self.head
+        return self.gaps if lost == 0 or known else (*self.gaps, Gap(self.head, lost))
+
+    def _notice_lost_tail(self, seen: Witnessed | None, *, stopped: bool) -> None:
+        """`stopped`: the machine did, while somebody had the log open: its end and the witness of it may be
+        gone together."""
         if self.damage:
             return
-        lost = seen.seq - self.head if seen else 0
-        if lost <= 0 and self.gaps and self.gaps[-1].after == self.head:  # nobody wrote since, nor was told
-            lost = self.gaps[-1].events
-        if lost > 0:
+        lost = max(0, seen.seq - self.head) if seen else 0
+        if not lost and seen and seen.seq and self.hash_at(seen.seq).hex() != seen.hash:
+            self._note_damage(seen.seq, "it differs from the event that was written")
+        elif lost or stopped:
+            self.damage = self._describe_lost(lost or None)
+        elif self.gaps and self.gaps[-1].after == self.head:  # nobody wrote since, nor was told
+            self.damage = self._describe_lost(self.gaps[-1].events)
+
+    def _describe_lost(self, lost: int | None) -> Err:
+        now = f"now ends with event {self.head}" if self.head else "is now empty"
+        if lost is None:
+            text = (
+                f"{self.path.name!r} was open when the machine stopped, and {now}. "
+                "Nothing is known of what happened after that. The events up to there are intact, so you can "
+                "continue. Check the workspace yourself."
+            )
+        else:
             tail = "event was" if lost == 1 else f"{lost} events were"
-            now = f"now ends with event {self.head}" if self.head else "is now empty"
-            self.damage = Err(
-                ErrorKind.CORRUPT_LOG_LINE,
+            text = (
                 f"{self.path.name!r} ended with event {self.head + lost} and {now}. "
                 f"The last {tail} lost in a power failure, or the file was changed. The remaining events are "
-                "intact, so you can continue.",
-                {"sound": self.head, "lost": lost},
+                "intact, so you can continue."
             )
-        elif seen and seen.seq and self.hash_at(seen.seq).hex() != seen.hash:
-            self._note_damage(seen.seq, "it differs from the event that was written")
+        return Err(ErrorKind.CORRUPT_LOG_LINE, text, {"sound": self.head, "lost": lost})
 
     def _read_tail(self) -> tuple[int, bytes]:
         rows = self._query("SELECT seq, bytes, hash FROM events ORDER BY seq DESC LIMIT 2")

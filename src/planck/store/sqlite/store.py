@@ -19,13 +19,15 @@ from planck.store.chain import BrokenChain, Row, decoded, find_digest, link, nam
 from planck.store.sqlite.barrier import Barrier
 from planck.store.sqlite.database import (
     Disk,
-    Durability,
+    FileDurability,
     as_store_error,
     check_exists,
     companion,
     configure,
     connect,
     describe_newer,
+    load_meta,
+    put_meta,
     write_failure,
 )
 from planck.store.sqlite.directory import make_private
@@ -33,9 +35,9 @@ from planck.store.sqlite.epoch import Bound, Epoch, begin_epoch
 from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.migrations import MIGRATIONS, migrate, read_version
 from planck.store.sqlite.reader import SqliteReader
-from planck.store.sqlite.template import FIRST_EPOCH, begin_log, make_image, put_file
-from planck.store.sqlite.witness import RECORD_PLACES, make_record
-from planck.store.store import LOST, CommitListener, Gap, Store, StoreError
+from planck.store.sqlite.template import FIRST_EPOCH, make_image, put_file
+from planck.store.sqlite.witness import BOOT, RECORD_PLACES, find_boot, has_stopped, make_record
+from planck.store.store import LOST, CommitListener, Store, StoreError
 from planck.store.threads import finish_blocking, run_blocking
 
 log = logging.getLogger(__name__)
@@ -58,8 +60,13 @@ class SqliteStore(SqliteReader):
         disk: Disk,
         lock: WriterLock,
         fresh: Mapping[str, str] | None = None,
+        *,
+        meta: Mapping[str, str] | None = None,
+        boot: str = "",
+        stopped: bool = False,
     ) -> None:
-        super().__init__(path, connection, disk, fresh)
+        super().__init__(path, connection, disk, fresh, meta=meta, stopped=stopped)
+        self._wanted_boot = boot
         self._queue: list[_Batch] = []
         self._held: dict[bytes, bytes] = {}
         """Blobs by their digests that go into the next commit."""
@@ -77,7 +84,7 @@ class SqliteStore(SqliteReader):
         path: Path,
         meta: Mapping[str, str],
         *,
-        durability: Durability = "process",
+        durability: FileDurability = "process",
         disk: Disk | None = None,
         lock: WriterLock | None = None,
     ) -> "SqliteStore":
@@ -111,7 +118,7 @@ class SqliteStore(SqliteReader):
         path: Path,
         *,
         disk: Disk | None = None,
-        durability: Durability = "process",
+        durability: FileDurability = "process",
         takeover: bool = False,
     ) -> "SqliteStore | NewerLog":
         """Becomes the one writer; `writer_conflict` names the process that already is.
@@ -198,20 +205,25 @@ class SqliteStore(SqliteReader):
 
     def change_meta(self, changes: Mapping[str, str]) -> None:
         """Changes what the log says of itself beside its events, and nothing in them."""
+        self._write_meta(changes)
+        self.meta.update(changes)
+
+    def remember_loss(self) -> None:
+        """Keeps in the log what it lost: the next commit is its witness, and its writer is of this boot."""
+        if self._boot == self._wanted_boot and self.list_gaps() == self.gaps:
+            return
+        self.gaps = self.list_gaps()
+        changes = {LOST: codec.encode_str(self.gaps)} if self.gaps else {}
+        self._write_meta({**changes, BOOT: self._wanted_boot})
+        self.meta.update(changes)
+        self._barrier.confirm(self.head, self.head_hash)
+
+    def _write_meta(self, changes: Mapping[str, str]) -> None:
         self._check_writable()
         try:
             self._epoch.change_meta(changes)
         except sqlite3.Error as e:
             raise write_failure(self.path, e) from e
-        self.meta.update(changes)
-
-    def remember_loss(self) -> None:
-        """Keeps in the log what the witness says of a lost tail, before the next commit is its witness."""
-        lost = self.damage.details.get("lost") if self.damage else None
-        if lost and (not self.gaps or self.gaps[-1].after != self.head):
-            self.gaps = (*self.gaps, Gap(self.head, lost))
-            self.change_meta({LOST: codec.encode_str(self.gaps)})
-            self._barrier.confirm(self.head, self.head_hash)
 
     def keep(self, blob: bytes, *, detached: bool = False) -> str:
         digest = find_digest(blob)
@@ -379,7 +391,7 @@ class _Batch:
 
 
 def _open_new(
-    path: Path, durability: Durability, disk: Disk, lock: WriterLock, meta: Mapping[str, str]
+    path: Path, durability: FileDurability, disk: Disk, lock: WriterLock, meta: Mapping[str, str]
 ) -> SqliteStore:
     connection = None
     try:
@@ -387,9 +399,11 @@ def _open_new(
         # The first commit makes the WAL and the -shm, and would sync the head of the WAL: here, not on the
         # loop, and without that. It keeps a new head from old frames, of which a new file has none.
         connection.execute("PRAGMA synchronous = OFF")
-        begin_log(connection, meta)
+        boot = find_boot(durability)
+        lines = {**meta, "epoch": FIRST_EPOCH, BOOT: boot}
+        put_meta(connection, lines)  # before it there is no session
         configure(connection, durability)
-        return SqliteStore(path, connection, disk, lock, {**meta, "epoch": FIRST_EPOCH})
+        return SqliteStore(path, connection, disk, lock, lines, boot=boot)
     except BaseException as e:
         if connection:
             connection.close()
@@ -398,7 +412,7 @@ def _open_new(
 
 
 def _open_writer(
-    path: Path, durability: Durability, disk: Disk, *, takeover: bool = False
+    path: Path, durability: FileDurability, disk: Disk, *, takeover: bool = False
 ) -> SqliteStore | NewerLog:
     lock = WriterLock(companion(path, "lock"), steal=takeover)
     connection = None
@@ -410,9 +424,14 @@ def _open_writer(
             return newer
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         configure(connection, durability)
+        meta = load_meta(connection)
+        before, boot = meta.get(BOOT, ""), find_boot(durability)
+        stopped = has_stopped(path, before)  # before anything is written
         migrate(connection, path)
-        begin_epoch(connection)
-        return SqliteStore(path, connection, disk, lock)
+        # In one commit, so that no reader sees a WAL of an earlier boot. Of one that stopped `remember_loss`
+        # says the boot, together with the loss.
+        meta = begin_epoch(connection, meta, {} if stopped or before == boot else {BOOT: boot})
+        return SqliteStore(path, connection, disk, lock, meta=meta, boot=boot, stopped=stopped)
     except BaseException as e:
         if connection:
             connection.close()

@@ -5,7 +5,6 @@ Nothing of it is kept on disk, so there is no template that could be damaged or 
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -28,13 +27,6 @@ def make_image() -> bytes:
         image = bytearray(memory.serialize())
     image[_WRITE_FORMAT] = image[_READ_FORMAT] = _WAL
     return bytes(image)
-
-
-def begin_log(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    """Adds the log's own lines and its first writer's epoch, in one commit; before, there is no session."""
-    lines = [value for line in (*meta.items(), ("epoch", FIRST_EPOCH)) for value in line]
-    rows = ", ".join(["(?, ?)"] * (len(meta) + 1))
-    connection.execute(f"INSERT OR REPLACE INTO meta VALUES {rows}", lines)
 
 
 def put_file(path: Path, image: bytes, disk: Disk) -> None:
