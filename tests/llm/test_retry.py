@@ -175,7 +175,7 @@ class Paced:
             self.closed += 1
 
 
-DONE: AssistantMessage = AssistantMessage((), "x", "m", "end")  # type: ignore[arg-type]
+DONE: AssistantMessage = AssistantMessage((), "x", "m", "end", Usage(10, 5))  # type: ignore[arg-type]
 WORD = TextDelta(text="word")
 
 

@@ -12,6 +12,8 @@ from planck import Planck
 from planck.agent.metered import Metered
 from planck.agent.seat import Tariff
 from planck.llm.provider import ProviderError, Request
+from planck.llm.retry import Retrying
+from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
 from planck.testing import Say, ScriptedProvider
@@ -90,6 +92,39 @@ async def test_thirty_requests_under_a_dollar_stop(known: Known, ending: str, st
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 async def test_a_free_model_is_not_stopped(known: Known) -> None:
     assert await ask(known, "no counts", "heard", Free()) == (30, 0)
+
+
+HALF = {
+    "input": re.compile(
+        rb'("(?:prompt_tokens|input_tokens|promptTokenCount|prompt_eval_count|cached_tokens'
+        rb'|cache_(?:read|creation)_input_tokens|cachedContentTokenCount)"): ?\d+'
+    ),
+    "output": re.compile(
+        rb'("(?:completion_tokens|output_tokens|candidatesTokenCount|thoughtsTokenCount|eval_count)"): ?\d+'
+    ),
+}
+"""The counts of each side of an answer, as the six dialects name them."""
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
+@pytest.mark.parametrize("silent", [(), ("input",), ("output",), ("input", "output")], ids="+".join)
+async def test_without_a_budget_what_nobody_counted_is_a_marked_estimate_too(
+    known: Known, silent: tuple[str, ...]
+) -> None:
+    def alter(body: bytes) -> bytes:
+        for side in silent:
+            body, found = HALF[side].subn(rb"\1:0", body)
+            assert found, "the dialect has another name for it"
+        return body
+
+    transport = MemoryTransport(play(known.server, [TEXT]), alter=alter)
+    asked = request()
+    provider = Retrying(known.provider("http://here", transport), lambda: 0.0, retries=0)
+    async with aclosing(provider.stream(asked)) as stream:
+        (answer,) = [item async for item in stream if isinstance(item, AssistantMessage)]
+    assert answer.usage.output_tokens > 0
+    assert answer.usage.context_tokens > answer.usage.output_tokens
+    assert asked.tally.answer() == bool(silent)
 
 
 @pytest.mark.parametrize("price", [1.0, 0.0])

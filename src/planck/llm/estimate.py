@@ -8,6 +8,7 @@ from planck.llm.dialects.answer import drop_negative
 from planck.llm.provider import Request
 from planck.records import codec
 from planck.records.history import BYTES_PER_TOKEN
+from planck.records.messages import AssistantMessage, size
 from planck.records.usage import Attempt, Usage
 
 
@@ -22,6 +23,14 @@ def complete(usage: Usage, count_entered: Callable[[], int], received: int) -> A
     if not usage.output_tokens:
         usage = replace(usage, output_tokens=-(-received // BYTES_PER_TOKEN))
     return Attempt(usage, usage != counted)
+
+
+def complete_answer(answer: AssistantMessage, request: Request) -> AssistantMessage:
+    """Returns a whole answer with an estimate for each side that the server left out, and marks it so."""
+    whole = complete(answer.usage, lambda: _count_entered(request), size(answer))
+    if whole.estimated:
+        request.tally.count(whole.usage, estimated=True)
+    return replace(answer, usage=whole.usage)
 
 
 def end_attempt(request: Request, received: int, *, charged: bool) -> None:

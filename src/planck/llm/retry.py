@@ -92,6 +92,7 @@ class Retrying:
                             ticket.count(item.usage.context_tokens)
                         shown = shown or not isinstance(item, Status)
                         if isinstance(item, AssistantMessage):
+                            item = _complete(item, request)
                             answered = True
                             self._unread = 0 if request.tools else self._unread
                         yield item
@@ -169,6 +170,16 @@ class Retrying:
         if failure.retry_after is not None:
             usual = failure.retry_after + min(usual, _FIRST_WAIT)
         return min(usual, LONGEST_WAIT)
+
+
+def _complete(answer: AssistantMessage, request: Request) -> AssistantMessage:
+    """Returns the answer with an estimate of what its server did not count; the request's tally marks it."""
+    usage = answer.usage
+    if usage.output_tokens > 0 and usage.context_tokens > usage.output_tokens:
+        return answer
+    from planck.llm.estimate import complete_answer  # few servers leave something uncounted
+
+    return complete_answer(answer, request)
 
 
 def _say_attempts(error: ProviderError, attempts: int) -> ProviderError:
