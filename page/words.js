@@ -47,8 +47,11 @@ export function money(value) {
 	return `$${new Intl.NumberFormat(chosen, {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(value)}`;
 }
 
+// Money that was counted, or estimated where a provider counts nothing.
+export const about = (estimated, value) => `${estimated ? '≈ ' : ''}${money(value)}`;
+
 // What a board, or a row of it, has cost as far as its prices are known.
-export const cost = ({cost_usd: known, unpriced, estimated}) => (!unpriced ? `${estimated ? '≈ ' : ''}${money(known)}` : known ? `≥ ${money(known)}` : t('cost.none'));
+export const cost = ({cost_usd: known, unpriced, estimated}) => (!unpriced ? about(estimated, known) : known ? `≥ ${money(known)}` : t('cost.none'));
 
 // Seconds and minutes look the same in both languages; whole seconds, as they are counted.
 export function span(ms) {

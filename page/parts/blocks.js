@@ -70,11 +70,12 @@ export function addBlock(blocks, event) {
 			if (!change(blocks, ofCall(data.call_id), () => ({asked: {decision: toText(data.decision), scope: toText(data.scope), why: findWhy(data)}}))) push('note', {type, data});
 			break;
 		case 'turn_start':
-			push('turn', {cost: 0, steps: 0, tokens: 0});
+			push('turn', {cost: 0, estimated: false, steps: 0, tokens: 0});
 			break;
 		case 'usage': {
 			const {input_tokens: a = 0, output_tokens: b = 0, cache_read_tokens: c = 0, cache_write_tokens: d = 0} = data.usage || {};
-			change(blocks, ofTurn, ({cost, steps, tokens}) => ({
+			change(blocks, ofTurn, ({cost, estimated, steps, tokens}) => ({
+				estimated: estimated || data.estimated === true,
 				cost: cost === null || data.cost_usd === null ? null : cost + toNumber(data.cost_usd), steps: steps + 1, tokens: [a, b, c, d].map(toNumber).reduce((sum, one) => sum + one, tokens)}));
 			break;
 		}

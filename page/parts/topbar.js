@@ -1,7 +1,7 @@
 // The bar above every screen: which session, how it stands, what waits for you, what it costs, and a way to stop it.
 
 import {html, useEffect, useRef} from '../vendor/preact.js';
-import {brief, cost, exact, known, money, seen, span, t} from '../words.js';
+import {about, brief, cost, exact, known, money, seen, span, t} from '../words.js';
 import {Choice, Close, Facts, MODES, SessionState} from './common.js';
 
 const ICONS = {sessions: 'M2 4h12M2 8h12M2 12h8', inbox: 'M2 9l2-6h8l2 6v4H2zM2 9h4l1 2h2l1-2h4', settings: 'M2 5h6M12 5h2M2 11h2M8 11h6M10 3v4M6 9v4'};
@@ -30,9 +30,10 @@ export function Topbar({state, act}) {
 function Budget({board}) {
 	const {limit_usd: limit, spent_usd: spent = 0} = board.budget || {};
 	if (!limit) return html`<span class="budget num" title=${board.unpriced ? t('cost.unpriced', {n: board.unpriced}) : t('cost.whole')}>${cost(board)}</span>`;
-	const words = t('budget', {spent: money(spent || 0), limit: money(limit)});
+	const used = about(board.estimated, spent || 0);
+	const words = t('budget', {spent: used, limit: money(limit)});
 	return html`<span class=${`budget num${spent >= 0.8 * limit ? ' near' : ''}`} title=${words}><progress max="1" value=${Math.min(1, spent / limit)} aria-label=${words}></progress>
-		${money(spent || 0)} <span class="muted">/ ${money(limit)}</span></span>`;
+		${used} <span class="muted">/ ${money(limit)}</span></span>`;
 }
 
 // What is lost, since when, and what still works.

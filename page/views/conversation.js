@@ -3,7 +3,7 @@
 import {Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState} from '../vendor/preact.js';
 import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
-import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
+import {about, brief, exact, known, plain, seen, short, t, took} from '../words.js';
 import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Output, Pending, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {findWhy} from '../parts/blocks.js';
 import {isBusy, nameOf} from '../parts/status.js';
@@ -262,7 +262,7 @@ function End({block, board}) {
 	const {began, status} = block;
 	const bad = status !== 'completed';
 	const parts = [bad && `✗ ${brief(nameOf(board, block.agent), 24)}`, known('turn', status)];
-	if (began) parts.push(t('conv.steps', {n: began.steps}), t('tokens', {n: short(began.tokens)}), began.cost !== null && money(began.cost), took(Date.parse(block.ts) - Date.parse(began.ts)));
+	if (began) parts.push(t('conv.steps', {n: began.steps}), t('tokens', {n: short(began.tokens)}), began.cost !== null && about(began.estimated, began.cost), took(Date.parse(block.ts) - Date.parse(began.ts)));
 	return html`<${Entry} block=${block} kind=${bad ? 'turn-end bad' : 'turn-end'}><span class="num">${parts.filter(Boolean).join(' · ')}</span><//>`;
 }
 

@@ -2,7 +2,7 @@
 
 import {html, useEffect, useState} from '../vendor/preact.js';
 import {PREFIX, get, query} from '../api.js';
-import {ago, brief, known, moment, money, seen, t} from '../words.js';
+import {about, ago, brief, known, moment, seen, t} from '../words.js';
 import {Choice, Empty, Field, MODES, Pending, Problem, SessionState, into, submitted, useBusy} from '../parts/common.js';
 
 export function SessionsView({state, act}) {
@@ -64,7 +64,7 @@ function Row({one, depth, parent, now, act}) {
 		<span class="row"><bdi class="strong grow" title=${seen(one.name)}>${brief(one.name, 36)}</bdi> <${SessionState} state=${one.state} /></span>
 		<span class="clip">${brief(one.first_prompt, 160) || html`<span class="muted">${t('sessions.blank')}</span>`}</span>
 		<span class="session-facts muted">${one.parent && html`<span>↳ ${t('sessions.fork', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
-			<span class="num">${one.cost_usd === null ? t('cost.none') : money(one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
+			<span class="num">${one.cost_usd === null ? t('cost.none') : about(one.estimated, one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
 			${one.holder && html`<span title=${t('sessions.where', {host: seen(one.holder.host), pid: one.holder.pid})}>${t('sessions.held')}</span>`}</span></a>
 		<button class="icon" aria-expanded=${more} aria-label=${t('sessions.acts', {name: seen(one.name)})} onClick=${() => setMore(!more)}>⋯</button>
 		${more && html`<${Acts} one=${one} act=${act} done=${() => setMore(false)} />`}</li>`;

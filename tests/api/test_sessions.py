@@ -22,7 +22,7 @@ from tests.command import WAIT, Bench
 
 SESSION = {
     *["id", "name", "state", "first_prompt", "team", "model", "mode", "cost_usd", "head", "created"],
-    *["updated", "node", "holder", "parent", "forked_at"],
+    *["updated", "node", "holder", "parent", "forked_at", "estimated"],
 }
 
 

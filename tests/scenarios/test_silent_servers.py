@@ -11,6 +11,8 @@ import pytest
 from planck import Planck
 from planck.agent.metered import Metered
 from planck.agent.seat import Tariff
+from planck.cli.main import main
+from planck.cli.tell.figures import summarise
 from planck.llm.provider import ProviderError, Request
 from planck.llm.retry import Retrying
 from planck.records.messages import AssistantMessage
@@ -159,6 +161,30 @@ async def test_a_request_that_was_interrupted_is_in_the_log_as_it_is_in_the_budg
     assert [one["outcome"] for one in spent] == ["cut"]
     assert spent[0]["cost_usd"] > 0
     assert spent[0]["cost_usd"] == pytest.approx(result.budget.spent_usd)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_every_amount_that_is_shown_is_marked_where_it_is_an_estimate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], counted: bool
+) -> None:
+    async def work() -> str:
+        said = Say(text="done", usage=Usage(10, 5) if counted else Usage())
+        async with open_priced(tmp_path, ScriptedProvider([said]), 1_000.0) as planck:
+            session = await planck.start(max_budget_usd=100.0)
+            await session.run("go")
+            capsys.readouterr()
+            print(summarise(session.result(0)))
+        return session.id
+
+    id = asyncio.run(work())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
+    for command in ([], ["sessions", "list"], ["sessions", "show", id], ["stats"]):
+        assert not command or main(command) == 0
+        shown = capsys.readouterr().out
+        marks = re.findall(r"(about |≈|)\$?\d+\.\d\d", shown)
+        assert marks, shown
+        assert all(marks) if not counted else not any(marks), shown
 
 
 def open_priced(folder: Path, double: ScriptedProvider, price: float) -> Planck:

@@ -149,6 +149,7 @@ class LiveSession:
             model=board.agents[0].model if board.agents else "",
             mode=board.mode,
             cost_usd=None if board.unpriced else board.cost_usd,
+            estimated=board.estimated or 0,
             head=board.seq,
             created=session.created,
             updated=board.updated,

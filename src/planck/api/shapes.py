@@ -88,6 +88,8 @@ class SessionRow(Shape, frozen=True, kw_only=True):
     parent: str
     """The session that it was forked from, as it was after event `forked_at`."""
     forked_at: int
+    estimated: int = 0
+    """How many model calls the provider did not count, so that the cost is an estimate."""
 
 
 class AgentDetail(Shape, frozen=True, kw_only=True):

@@ -50,6 +50,8 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     cost_usd: float | None = None
     """None: a price is unknown."""
+    estimated: int = 0
+    """How many model calls the provider did not count, so that the cost is an estimate."""
     head: int = 0
     """The number of its newest event."""
     events: int = 0
@@ -252,6 +254,7 @@ def describe_log(store: SqliteReader, fold: "Summary", problem: str) -> SessionI
         model=board.agents[0].model if board.agents else "",
         mode=board.mode,
         cost_usd=None if board.unpriced else board.cost_usd,
+        estimated=board.estimated or 0,
         head=store.head,
         events=store.head,
         created=meta.get("created", ""),

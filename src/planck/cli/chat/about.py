@@ -105,7 +105,8 @@ def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
             if row.unread:
                 about.append(f"{len(row.unread)} unread")
             cost = format_money(row.cost_usd if not row.unpriced else None)
-            about.append(f"{format_count(row.usage.output_tokens)} tokens out · {cost}")
+            mark = "≈" if row.estimated else ""
+            about.append(f"{format_count(row.usage.output_tokens)} tokens out · {mark}{cost}")
         for number, (mark, words) in enumerate(doing):
             head = f"{name}{pad}" if not number else " " * width
             lines.append(((f"{head} ", talk.teller.style(spec.id)), (f"{mark} {words}", _style_of(mark))))

@@ -222,7 +222,7 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
         turns = f"{agent.turns} turn{'s' * (agent.turns != 1)}"
         parts = (fit_line(agent.name, 20), fit_line(agent.model, 60), turns, fit_line(agent.state, 60))
         yield f"  {' · '.join(parts)}"
-    cached, cost = usage.cache_read_tokens, format_cost(info.cost_usd)
+    cached, cost = usage.cache_read_tokens, format_cost(info)
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
 
 

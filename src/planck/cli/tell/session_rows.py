@@ -80,7 +80,7 @@ def make_rows(
         team = f"{_pad(info.team, teams)} " if teams else ""
         id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
         name = indent + _pad(info.name, names - len(indent))
-        row = f"{name} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
+        row = f"{name} {state} {team}{format_cost(info):>8} {age}  {id}"
         room = _WHOLE if whole else max(width - count_columns(row), 1)
         yield f"{row}{fit_line(said, room)}".rstrip()
 
@@ -139,10 +139,11 @@ def format_age(then: str, now: str) -> str:
     return f"{max(int(seconds), 0)} s"
 
 
-def format_cost(cost: float | None) -> str:
+def format_cost(info: "SessionInfo") -> str:
+    cost, about = info.cost_usd, "≈" if info.estimated else ""
     if cost is None:
         return "?"
-    return f"${cost:.2f}" if cost >= 0.005 or not cost else "<$0.01"
+    return f"{about}${cost:.2f}" if cost >= 0.005 or not cost else f"{about}<$0.01"
 
 
 def _pad(text: str, width: int) -> str:
