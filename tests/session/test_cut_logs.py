@@ -260,3 +260,31 @@ async def test_no_export_of_a_cut_log_is_proven_wherever_it_is(tmp_path: Path, o
         assert loss_of(other, id) == (gaps if opened else {"sound": left, "lost": head - left})
         again = b"".join(other.archive.events(id))
         assert again == (tmp_path / "export").read_bytes(), "it says so as often as it is passed on"
+
+
+@pytest.mark.parametrize("options", [[], ["-o", "out"]])
+def test_an_export_reads_its_log_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    async def work() -> tuple[str, int]:
+        (tmp_path / "work").mkdir()
+        async with app(tmp_path, tmp_path / "home") as planck:
+            session = await planck.start(model="double/m", name="s", mode="full")
+            await session.run("go")
+            return session.id, session.head
+
+    id, head = asyncio.run(work())
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
+    read: list[int] = []
+    real = SqliteReader._rows
+
+    def count(reader: SqliteReader, *args: int) -> Any:
+        rows = real(reader, *args)
+        read.extend(row[0] for row in rows)
+        return rows
+
+    monkeypatch.setattr(SqliteReader, "_rows", count)
+    assert main(["sessions", "export", id, *options]) == 0
+    assert read == [*range(1, len(read) + 1)], "each event once"
+    assert len(read) >= head

@@ -12,7 +12,7 @@ run = partial(run_script, Path(__file__).with_name("killed_sessions.py"))
 
 def test_what_a_killed_process_leaves_is_whole_or_not_there(seed: int) -> None:
     with make_folder() as folder:
-        assert run("all", 2, folder, seed)["killed"] == 8
+        assert run("all", 3, folder, seed)["killed"] == 12
 
 
 @pytest.mark.soak

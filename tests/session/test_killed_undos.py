@@ -15,7 +15,7 @@ run = partial(run_script, Path(__file__).with_name("killed_undos.py"))
 
 def test_a_killed_undo_is_finished_by_the_next_one(seed: int) -> None:
     with make_folder() as folder:
-        assert run("kills", 9, folder, seed)["killed"] >= 4
+        assert run("kills", 7, folder, seed)["killed"] >= 8
 
 
 @pytest.mark.soak

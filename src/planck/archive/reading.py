@@ -117,12 +117,12 @@ class ArchiveReader:
 
             return tell(store)
 
-    def events(self, id_or_name: str) -> Iterator[bytes]:
-        """Yields the export: one JSON line an event."""
+    def events(self, id_or_name: str, *, lost: Callable[[Err], None] | None = None) -> Iterator[bytes]:
+        """Yields the export: one JSON line an event. `lost` hears of what is missing in it."""
         with self._reading(id_or_name) as store:
             from planck.archive.transfer import export
 
-            yield from export(store, self._library.list_detached(store.meta.get("id", "")))
+            yield from export(store, self._library.list_detached(store.meta.get("id", "")), lost)
 
     def find_loss(self, id_or_name: str) -> Err | None:
         """Says what is missing in a log, and so in an export of it."""

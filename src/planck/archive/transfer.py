@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from heapq import merge
 from itertools import islice
@@ -73,29 +73,47 @@ def _named_blobs(source: SqliteReader, at: int, detached: Iterable[bytes]) -> It
             yield blob
 
 
-def export(store: SqliteReader, detached: Iterable[bytes] = ()) -> Iterator[bytes]:
-    """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
-    id, ts = store.meta.get("id", ""), ""
+def export(
+    store: SqliteReader, detached: Iterable[bytes] = (), lost: Callable[[Err], None] | None = None
+) -> Iterator[bytes]:
+    """Yields one JSON line an event, then the blobs, then a line that says what they add up to.
+
+    `lost` hears of what is missing, as `find_loss` says it.
+    """
+    id, ts, named = store.meta.get("id", ""), "", _NamedBlobs()
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
         ts = event.ts
+        if lost:
+            named.add(event)
         yield frame(event, id) + b"\n"
     for name, blob in _sort_blobs(store, detached):
         with suppress(StoreError):  # one that is damaged keeps nothing else back
             content = store.blob(name) if blob is None else blob
             yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
+            named.found.add(name_blob(bytes.fromhex(name)))
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
     if gaps := store.list_gaps():
         meta = dict(sorted({**meta, LOST: codec.encode_str(gaps)}.items()))  # in the order of a stored one's
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+    if lost and (loss := _describe_loss(store, named)):
+        lost(loss)
 
 
 def find_loss(store: SqliteReader, detached: Iterable[bytes] = ()) -> Err | None:
     """Says what a log has lost, of its events and of the blobs that they name; None: it is whole."""
+    named = _NamedBlobs(name_blob(find_digest(blob)) for blob in detached)
+    if not (store.damage or store.gaps):
+        for event in islice(store.read(), store.head):
+            named.add(event)
+    return _describe_loss(store, named)
+
+
+def _describe_loss(store: SqliteReader, named: "_NamedBlobs") -> Err | None:
     if store.damage:
         return store.damage
     if store.gaps:
         return describe_gaps(store.gaps)
-    missing = _list_missing_blobs(store, {name_blob(find_digest(blob)) for blob in detached})
+    missing = named.list_missing(store)
     if not missing:
         return None
     count = "1 blob is" if len(missing) == 1 else f"{len(missing)} blobs are"
@@ -134,18 +152,27 @@ class _Names(msgspec.Struct):
 _NAMING = frozenset((TurnStart.type, ToolsChanged.type, ToolEnd.type))
 
 
-def _list_missing_blobs(store: SqliteReader, elsewhere: set[str]) -> list[str]:
-    seen: dict[str, bool] = {}
-    for event in islice(store.read(), store.head):
+class _NamedBlobs:
+    """The blobs that events refer to, and those that were found."""
+
+    def __init__(self, found: Iterable[str] = ()) -> None:
+        self._names: dict[str, None] = {}
+        self.found = {*found}
+
+    def add(self, event: Event) -> None:
         if event.type not in _NAMING:
-            continue
+            return
         named = codec.decode_as(bytes(event.data), _Names)
         for name in (named.system, named.tools, named.whole):
-            if isinstance(name, str) and name and name not in seen:
-                seen[name] = name in elsewhere or _has_blob(store, name)
-    for name in store.blobs():
-        seen.setdefault(name, _has_blob(store, name))
-    return [name for name, found in seen.items() if not found]
+            if isinstance(name, str) and name:
+                self._names[name] = None
+
+    def list_missing(self, store: SqliteReader) -> list[str]:
+        """Returns those of them that are not there or damaged, and each that the file has damaged."""
+        names = [*self._names, *(name_blob(bytes.fromhex(name)) for name in store.blobs())]
+        return [
+            name for name in dict.fromkeys(names) if name not in self.found and not _has_blob(store, name)
+        ]
 
 
 def _has_blob(store: SqliteReader, name: str) -> bool:

@@ -21,7 +21,7 @@ from planck.cli.tell.costs import tabulate_costs
 from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, is_read, make_rows
 from planck.records import codec
 from planck.records.amounts import say
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.visible import fit_line, make_plain
 
 _ACTIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
@@ -233,8 +233,8 @@ def _export(planck: headless.Planck, options: argparse.Namespace) -> int:
         raise UsageError(
             ErrorKind.INVALID_ARGS, "--redact and --with-log apply to HTML exports only. Add --format html."
         )
-    archive = planck.archive
-    pieces = _render(planck, options, chosen)
+    losses: list[Err] = []
+    pieces = _render(planck, options, chosen, losses)
     if options.output:
         content = b"".join(pieces)
         try:
@@ -248,19 +248,24 @@ def _export(planck: headless.Planck, options: argparse.Namespace) -> int:
         for piece in pieces:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-    if loss := archive.find_loss(options.what):
+    for loss in losses:
         report_error(loss.kind, f"The export is incomplete. {loss.message}")
-        return headless.Exit.FAILURE
-    return headless.Exit.DONE
+    return headless.Exit.FAILURE if losses else headless.Exit.DONE
 
 
-def _render(planck: headless.Planck, options: argparse.Namespace, chosen: Sequence[str]) -> Iterator[bytes]:
+def _render(
+    planck: headless.Planck, options: argparse.Namespace, chosen: Sequence[str], losses: list[Err]
+) -> Iterator[bytes]:
+    """Yields the export, and adds what is missing in it to `losses`."""
     if options.format == "html":
         yield planck.export_page(options.what, hide=chosen, max_mb=options.max_mb, with_log=options.with_log)
     elif options.format in ("md", "markdown"):
         yield from (piece.encode(errors="replace") for piece in planck.archive.render_markdown(options.what))
     else:
-        yield from planck.archive.events(options.what)
+        yield from planck.archive.events(options.what, lost=losses.append)
+        return
+    if loss := planck.archive.find_loss(options.what):
+        losses.append(loss)
 
 
 def _verify(planck: headless.Planck, options: argparse.Namespace) -> None:
