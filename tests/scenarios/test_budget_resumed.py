@@ -242,7 +242,9 @@ def make_budget(size: int) -> Allowance | None:
     return Allowance(**budgets[kind]) if budgets[kind] and size else None
 
 
-ACTS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 20), st.integers(1, 60)), max_size=40)
+ACTS = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 20), st.integers(1, 60)), min_size=10, max_size=40
+)
 LIMITS = (UNLIMITED, Allowance(usd=3, tokens=900).amount, Allowance(ms=2_000, calls=50, steps=40).amount)
 
 

@@ -16,6 +16,7 @@ import pytest
 from planck import Planck
 from planck.cli.main import main
 from planck.headless import Selection, UndoError
+from planck.llm.provider import Request
 from planck.records.outcome import PlanckError
 from planck.store.sqlite import lock_file, witness
 from planck.store.sqlite.database import Disk, companion
@@ -26,23 +27,30 @@ from planck.testing import ScriptedProvider
 WRITES = [[("write", {"path": f"{number}.txt", "content": "x"})] for number in range(7)]
 
 
-def app(folder: Path, home: Path, **flags: Any) -> Planck:
-    double = ScriptedProvider([*WRITES, *["done"] * 9])
+def app(folder: Path, home: Path, script: Any = None, **flags: Any) -> Planck:
+    double = ScriptedProvider(script or [*WRITES, *["done"] * 9])
     return Planck(home, folder / "work", environ={}, flags=flags, providers={"double": double})
 
 
 async def kill(folder: Path) -> tuple[Path, int, str]:
-    """Returns a home as a killed process leaves it, how many events the log had, and the session's id."""
+    """Returns a home as a process leaves it that is killed within a turn, where nothing was synced since its
+    prompt; how many events the log had; and the id of the session."""
     (folder / "work").mkdir()
-    async with app(folder, folder / "home") as planck:
+    heads: list[int] = []
+
+    def answer(request: Request) -> Any:
+        if len(heads) == len(WRITES):
+            subprocess.run(["cp", "-a", folder / "home", folder / "killed"], check=True)
+        heads.append(session.head)
+        return [*WRITES, "done"][len(heads) - 1]
+
+    async with app(folder, folder / "home", answer) as planck:
         session = await planck.start(model="double/m", name="s", mode="full")
         await session.run("go")
-        subprocess.run(["cp", "-a", folder / "home", folder / "killed"], check=True)
-        head = session.head
         await session.aclose()
     for shared in (folder / "killed").rglob("*-shm"):
         shared.unlink()
-    return folder / "killed", head, session.id
+    return folder / "killed", heads[-1], session.id
 
 
 async def check_cuts(folder: Path, count: int) -> None:
