@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-PYTHON = os.path.realpath(sys.executable)
+PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 """Not the one of this clone's environment, which can be deleted while other clones still use what it made."""
 NPM = ("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", ".")
 PIP = ("env/bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
