@@ -57,7 +57,9 @@ async def test_a_fuzzer_finds_no_failure(pypi_env: dict[str, str], tmp_path: Pat
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
     # A session that does nothing has no result: seven requests would each wait 30 s for one.
     config, waits = {"permissions": {"mode": "read-only"}}, Limits(result=0.2)
-    async with serving(tmp_path, config=config, streams=waits) as server:
+    # A set-up that names a vendor would ask that vendor: nobody is reached from here.
+    environ = {"HTTPS_PROXY": "http://127.0.0.1:9"}
+    async with serving(tmp_path, config=config, environ=environ, streams=waits) as server:
         argv = ["schemathesis", "--config-file", "schemathesis.toml", "run", str(DOCUMENT)]
         argv += ["--url", server.url, "-H", f"Authorization: Bearer {server.token}"]
         argv += ["--exclude-path-regex", "|".join(NOT_APPLICABLE["schemathesis paths"])]
