@@ -96,12 +96,13 @@ async def serving(
     *,
     config: Mapping[str, Any] | None = None,
     of_user: bool = False,
+    environ: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> AsyncGenerator[Served, None]:
     """In this process; `script` is what the model `local/m` says. `of_user`: the folder is the user's home,
     and the workspace."""
     home, work = folder / "home", folder if of_user else folder / "work"
-    environ = {"HOME": str(folder)} if of_user else {}
+    environ = environ or ({"HOME": str(folder)} if of_user else {})
     home.mkdir(exist_ok=True)
     work.mkdir(exist_ok=True)
     written = {

@@ -131,3 +131,12 @@ async def test_a_key_that_was_kept_for_one_address_goes_to_no_other(tmp_path: Pa
                 assert (await planck.try_model(label)).error is None
         assert {asked.headers.get("authorization") for asked in one.asked} == {f"Bearer {KEY}"}
         assert [asked.headers.get("authorization") for asked in two.asked] == [None]
+
+
+async def test_a_model_that_nobody_has_is_refused_with_a_status_of_the_document(tmp_path: Path) -> None:
+    asked = {"provider": "anthropic", "model": "\x1f", "key": KEY}
+    async with serving(tmp_path) as server:
+        refused = await server.post("/api/v1/setup", asked)
+        document = json.loads((await server.send("GET", "/api/v1/openapi.json")).body)
+    assert (refused.status, json.loads(refused.body)["error"]["kind"]) == (404, "not_found")
+    assert str(refused.status) in document["paths"]["/api/v1/setup"]["post"]["responses"]

@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 
 from planck.workspace.sandbox import sandbox
 from tests.foreign.crew import open_place, outputs, recorded
+from tests.published import install_npm
 from tests.teams import ask, write_team
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer, json_reply
@@ -29,24 +28,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def programs() -> Path:
     """The folder with `goose` and `opencode`, installed once on a machine."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "planck-tests"
-    place = cache / "-".join(name.rpartition("@")[2] for name in PACKAGES)
-    if not place.is_dir():
-        making = cache / f"{place.name}.{os.getpid()}"
-        making.mkdir(parents=True)
-        (making / "package.json").write_text("{}")
-        quiet = ("--no-audit", "--no-fund", "--loglevel=error")
-        done = subprocess.run(
-            [npm, "install", *quiet, *PACKAGES], cwd=making, capture_output=True, timeout=180
-        )
-        if done.returncode != 0:
-            shutil.rmtree(making)
-            pytest.skip("the package registry can't be reached")
-        making.rename(place)
-    return place / "node_modules" / ".bin"
+    return install_npm("agents", PACKAGES) / ".bin"
 
 
 class Minds:

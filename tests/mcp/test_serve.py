@@ -124,7 +124,8 @@ async def test_a_call_tells_its_progress_and_stops_when_the_client_cancels_it(tm
                 told.append(message)
                 scope.cancel()
 
-            await client.call_tool("wait", {}, progress_callback=hear)
+            async with asyncio.timeout(WAIT):
+                await client.call_tool("wait", {}, progress_callback=hear)
         async with asyncio.timeout(WAIT):
             while not mark.exists():
                 await asyncio.sleep(0.02)

@@ -1,14 +1,9 @@
 """MCP servers that we did not write, from the registries: listed and called, two of Python, two of npm."""
 
 import asyncio
-import fcntl
 import json
 import os
-import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +13,7 @@ from planck.mcp.peer import State
 from planck.peers.server import ServerLaunch, read_server, tool_prefix
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
+from tests.published import install_npm, install_pypi
 
 pytestmark = pytest.mark.heavy  # it installs them from the registries
 
@@ -25,43 +21,14 @@ PYTHON_SERVERS = ("mcp-server-time", "mcp-server-git")
 NPM_SERVERS = tuple(f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem"))
 
 
-@contextmanager
-def installing() -> Iterator[Path]:
-    """Once per machine; whoever comes second waits, then finds it done."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "planck-tests"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
-
-
 @pytest.fixture(scope="session")
 def python_bin() -> Path:
-    with installing() as cache:
-        folder = cache / "python"
-        if not all((folder / "bin" / name).exists() for name in PYTHON_SERVERS):
-            _install([sys.executable, "-m", "venv", str(folder)], cache)
-            _install([str(folder / "bin" / "pip"), "install", "-q", *PYTHON_SERVERS], cache)
-    return folder / "bin"
+    return install_pypi("mcp-pypi", PYTHON_SERVERS) / "bin"
 
 
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    with installing() as cache:
-        folder = cache / "node"
-        if not all((folder / "node_modules" / name).exists() for name in NPM_SERVERS):
-            folder.mkdir(exist_ok=True)
-            npm = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
-            _install([*npm, *NPM_SERVERS], cache)
-    return folder / "node_modules"
-
-
-def _install(argv: list[str], cwd: Path) -> None:
-    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode != 0:
-        pytest.skip("the package registry can't be reached")
+    return install_npm("mcp-npm", NPM_SERVERS)
 
 
 def _server(name: str, workspace: Path, **entry: Any) -> Any:

@@ -1,99 +1,69 @@
 """MCP, judged by the conformance suite of its makers: as a client, and as a server."""
 
 import asyncio
+import itertools
+import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.command import Bench
+from tests.standards.judges import MCP_VERSION, NOT_APPLICABLE
+from tests.standards.mcp_client import Scene, play
+from tests.wire import chat
+from tests.wire.server import WireServer
 
 pytestmark = [pytest.mark.heavy, pytest.mark.standards]
 CLIENT = Path(__file__).parent / "mcp_client.py"
-VERSION = "2026-07-28"
 WAIT = 120
 AT_ONCE = 2
 
-_NO_TOOL = "our tools return text and pictures, and ask nobody"
-_ROUNDS = dict.fromkeys(
-    (
-        "basic-elicitation",
-        "basic-sampling",
-        "basic-list-roots",
-        "request-state",
-        "multiple-input-requests",
-        "multi-round",
-        "non-tool-request",
-        "result-type",
-        "tampered-state",
-        "capability-check",
-    ),
-    _NO_TOOL,
-)
-_BOTH = {
-    "server-stateless": "two of its checks want a tool that needs sampling; the others pass",
-    "completion-complete": "nothing that we offer has values to complete",
-    **dict.fromkeys(
-        ("tools-call-audio", "tools-call-embedded-resource", "tools-call-mixed-content"), _NO_TOOL
-    ),
-    **{f"input-required-result-{name}": why for name, why in _ROUNDS.items()},
-}
-_OWN_PROMPTS = "a prompt of ours is a command or a skill: it takes one text, and says one"
-_RESULTS = "its resources are the results of sessions, and not those of the fixture"
-NOT_APPLICABLE: dict[str, dict[str, str]] = {
-    "client": {},
-    "sidecar": {
-        **_BOTH,
-        **dict.fromkeys(
-            ("resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"),
-            "a sidecar has no resources",
-        ),
-        **dict.fromkeys(
-            (
-                "prompts-list",
-                "prompts-get-simple",
-                "prompts-get-with-args",
-                "prompts-get-embedded-resource",
-                "prompts-get-with-image",
-            ),
-            "a sidecar has no prompts",
-        ),
-        "caching": "three of its checks want prompts and resources; the others pass",
-    },
-    "mcp": {
-        **_BOTH,
-        **dict.fromkeys(
-            ("prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image"), _OWN_PROMPTS
-        ),
-        **dict.fromkeys(
-            ("resources-read-text", "resources-read-binary", "resources-templates-read"), _RESULTS
-        ),
-    },
-}
-"""By command, the scenarios that are not run, and why: of the client side all are."""
 
-
-def list_scenarios(env: dict[str, str], side: str, left_out: Collection[str]) -> list[str]:
-    argv = ("conformance", "list", side, "--spec-version", VERSION)
+def list_client_scenarios(env: dict[str, str]) -> list[str]:
+    argv = ("conformance", "list", "--client", "--spec-version", MCP_VERSION)
     done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=WAIT, check=True)
     listed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  - ")]
-    return [name for name in listed if name not in left_out]
+    return [name for name in listed if name not in NOT_APPLICABLE["conformance client"]]
+
+
+@asynccontextmanager
+async def playing(folder: Path) -> AsyncGenerator[str, None]:
+    """A socket that answers a scene with what its commands said, and the worst of their exit codes."""
+    count = itertools.count()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        scene = Scene(*json.loads(await reader.readline()))
+        home = folder / str(next(count))
+        home.mkdir()
+        code, said = await asyncio.to_thread(play, scene, home)
+        writer.write(json.dumps({"code": code, "said": "\n".join(said)}).encode() + b"\n")
+        await writer.drain()
+        writer.close()
+
+    with TemporaryDirectory(
+        prefix="mcp-"
+    ) as short:  # a test's own folder can be too long a name for a socket
+        door = f"{short}/door"
+        async with await asyncio.start_unix_server(serve, door, limit=1 << 24):
+            yield door
 
 
 async def test_a_client_passes_every_scenario_of_the_suite(npm_env: dict[str, str], tmp_path: Path) -> None:
-    scenarios = list_scenarios(npm_env, "--client", NOT_APPLICABLE["client"])
+    scenarios = list_client_scenarios(npm_env)
     assert len(scenarios) >= 32
     free = asyncio.Semaphore(AT_ONCE)
 
-    async def play(scenario: str) -> str:
-        argv = ["conformance", "client", "--command", f"{sys.executable} {CLIENT}", "--scenario", scenario]
-        argv += ["--spec-version", VERSION, "--timeout", str(WAIT * 1000)]
+    async def run(scenario: str, command: str) -> str:
+        argv = ["conformance", "client", "--command", command, "--scenario", scenario]
+        argv += ["--spec-version", MCP_VERSION, "--timeout", str(WAIT * 1000)]
         async with free:
             done = await asyncio.create_subprocess_exec(
                 *argv,
@@ -106,7 +76,10 @@ async def test_a_client_passes_every_scenario_of_the_suite(npm_env: dict[str, st
         print(scenario, *said.splitlines()[-5:], sep="\n")
         return f"{scenario}:\n{said}" if done.returncode else ""
 
-    assert [said for said in await asyncio.gather(*map(play, scenarios)) if said] == []
+    async with playing(tmp_path) as door:
+        command = f"{sys.executable} -S -E {CLIENT} --play {door}"
+        failed = await asyncio.gather(*(run(scenario, command) for scenario in scenarios))
+    assert [said for said in failed if said] == []
 
 
 @asynccontextmanager
@@ -140,73 +113,53 @@ async def signed(port: int, token: str) -> AsyncGenerator[int, None]:
         yield door.sockets[0].getsockname()[1]
 
 
-@pytest.fixture
-def served_scenarios(npm_env: dict[str, str], tmp_path: Path) -> "Served":
-    return Served(npm_env, tmp_path)
+async def judge(env: dict[str, str], bench: Bench, *command: str) -> dict[str, str]:
+    """Returns what did not pass of the whole suite, by check, against a command that serves over HTTP."""
+    process = await bench.start(*command, "--http", "0", "--token", "t0ken")
+    results = bench.work.parent / "results"
+    try:
+        assert process.stderr is not None
+        async with asyncio.timeout(WAIT):
+            while not (
+                found := re.search(rb"http://127\.0\.0\.1:(\d+)", line := await process.stderr.readline())
+            ):
+                assert line, "it ended"
+        async with signed(int(found[1]), "t0ken") as port:
+            argv = ["conformance", "server", "--url", f"http://127.0.0.1:{port}/mcp", "--suite", "all"]
+            argv += ["--spec-version", MCP_VERSION, "--timeout", str(WAIT * 1000), "-o", str(results)]
+            said = await asyncio.to_thread(
+                subprocess.run, argv, env=env, capture_output=True, text=True, timeout=WAIT
+            )
+    finally:
+        process.send_signal(signal.SIGINT)
+        await process.wait()
+    print(*said.stdout.splitlines()[-60:], sep="\n")
+    checks = [json.loads(file.read_text()) for file in results.glob("*/checks.json")]
+    assert len(checks) >= 40, said
+    return {
+        check["id"]: f"{check['status']}: {check.get('errorMessage', '')}"
+        for check in itertools.chain.from_iterable(checks)
+        if check["status"] in ("FAILURE", "WARNING")
+    }
 
 
-class Served:
-    """The scenarios of the suite against a command of ours that serves over HTTP."""
-
-    def __init__(self, env: dict[str, str], folder: Path) -> None:
-        self._env, self._folder = env, folder
-
-    async def fail(self, bench: Bench, *command: str) -> list[str]:
-        """Returns what failed, whole."""
-        process = await bench.start(*command, "--http", "0", "--token", "t0ken")
-        try:
-            assert process.stderr is not None
-            async with asyncio.timeout(WAIT):
-                while not (
-                    found := re.search(rb"http://127\.0\.0\.1:(\d+)", line := await process.stderr.readline())
-                ):
-                    assert line, "it ended"
-            async with signed(int(found[1]), "t0ken") as port:
-                names = list_scenarios(self._env, "--server", NOT_APPLICABLE[command[0]])
-                free = asyncio.Semaphore(AT_ONCE)
-
-                async def play(scenario: str) -> str:
-                    async with free:
-                        return await self._play(port, scenario)
-
-                return [said for said in await asyncio.gather(*map(play, names)) if said]
-        finally:
-            process.send_signal(signal.SIGINT)
-            await process.wait()
-
-    async def _play(self, port: int, scenario: str) -> str:
-        argv = ["conformance", "server", "--url", f"http://127.0.0.1:{port}/mcp"]
-        done = await asyncio.create_subprocess_exec(
-            *(*argv, "--scenario", scenario, "--spec-version", VERSION),
-            cwd=self._folder,
-            env=self._env,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said = (await done.communicate())[0].decode(errors="replace")
-        print(scenario, *said.splitlines()[-5:], sep="\n")
-        return f"{scenario}:\n{said}" if done.returncode else ""
-
-
-async def test_a_sidecar_passes_the_scenarios_of_what_it_can_offer(
-    served_scenarios: Served, tmp_path: Path
-) -> None:
-    bench = Bench(tmp_path, "http://127.0.0.1:9")
+async def test_a_sidecar_passes_all_of_what_it_can_offer(npm_env: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "fixtures"
     folder.mkdir()
     shutil.copy(CLIENT.with_name("mcp_sidecar.py"), folder / "sidecar.py")
-    failed = await served_scenarios.fail(bench, "sidecar", "run", str(folder))
-    assert failed == [], "".join(failed)
-
-
-async def test_a_workspace_passes_the_scenarios_of_what_it_can_offer(
-    served_scenarios: Served, tmp_path: Path
-) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
+    failed = await judge(npm_env, bench, "sidecar", "run", str(folder))
+    assert failed.keys() == NOT_APPLICABLE["conformance server: planck sidecar run"].keys(), failed
+
+
+async def test_a_workspace_passes_all_of_what_it_can_offer(npm_env: dict[str, str], tmp_path: Path) -> None:
+    async with WireServer([chat.text("hi")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "hi")).code == 0  # a session, whose result is a resource
     own = bench.work / ".planck"
     (own / "sidecar").mkdir(parents=True)
     shutil.copy(CLIENT.with_name("mcp_sidecar.py"), own / "sidecar/sidecar.py")
     (own / "commands").mkdir()
     (own / "commands/test_simple_prompt.md").write_text("This is a simple prompt for testing.")
-    failed = await served_scenarios.fail(bench, "mcp", "serve", "--trust", "--permission-mode", "full")
-    assert failed == [], "".join(failed)
+    failed = await judge(npm_env, bench, "mcp", "serve", "--trust", "--permission-mode", "full")
+    assert failed.keys() == NOT_APPLICABLE["conformance server: planck mcp serve"].keys(), failed

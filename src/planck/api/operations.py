@@ -460,7 +460,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Test a model with a key, and save both in the user's configuration if the test succeeds",
         shapes.SetUpResult,
         body=shapes.SetUp,
-        errors=(ErrorKind.WRITE_FAILED, ErrorKind.AUTH_WRITE_FAILED),
+        errors=(ErrorKind.NOT_FOUND, ErrorKind.WRITE_FAILED, ErrorKind.AUTH_WRITE_FAILED),
         role="admin",
     ),
     _get("/notices", "list_notices", "List notices about this workspace", shapes.Notices, role="view"),

@@ -67,18 +67,16 @@ class HistoryHandlers:
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "No output found for this call. Check its id.")
-        whole, missing = None, None
-        if end and is_spilled(end):
+        missing, whole = None, None
+        if end and is_spilled(end):  # what the model was shown of it is its beginning and its end
             try:
-                whole = await asyncio.to_thread(self._cache.planck.find_output, call.id, wanted)
+                whole = await asyncio.to_thread(self._read_whole, call.id, wanted, query.offset)
             except PlanckError as failure:  # what the log has of it is better than nothing
+                await self._sessions.check_own(call.id)  # unless it was deleted meanwhile
                 missing = shapes.Problem(
                     kind=failure.err.kind, message=failure.err.message, details=failure.err.details
                 )
-        if whole:  # what the model was shown of it is its beginning and its end
-            part, size = await asyncio.to_thread(_read_part, whole, query.offset)
-        else:
-            part, size = output[query.offset : query.offset + _PART], len(output)
+        part, size = whole or (output[query.offset : query.offset + _PART], len(output))
         stop = query.offset + len(part)
         return shapes.Output(
             call_id=wanted,
@@ -198,6 +196,14 @@ class HistoryHandlers:
                 if event.type == ToolEnd.type and isinstance(end := view(event), ToolEnd) and end.id == call:
                     return end
         return None
+
+    def _read_whole(self, id: str, call: str, offset: int) -> tuple[str, int] | None:
+        file = self._cache.planck.find_output(id, call)
+        try:
+            return _read_part(file, offset) if file else None
+        except OSError as failure:
+            reason = f"The full output could not be read: {failure.strerror}. Check the server's disk."
+            raise PlanckError(ErrorKind.READ_FAILED, reason, {"call_id": call}) from failure
 
     def _list_lines(self, id: str) -> Iterator[bytes]:
         return self._cache.archive.events(id)

@@ -75,6 +75,16 @@ class Answer:
     def prepare(self, event: object) -> None:
         """Changes such an event first, where its list of parts holds more than the text of one field."""
 
+    def end(self) -> None:
+        """Takes the server's mark that this was all; without a reason (Cortex), a whole answer ended well."""
+        self.ended = True
+        if self.stop is None and self.is_whole():
+            self.stop = StopReason.END
+
+    def is_whole(self) -> bool:
+        """Whether an answer that ends without a reason says something, and has no half call."""
+        return self.size > 0
+
     def build_parts(self) -> list[Part]:
         """All that was said, once the server has said why it stopped; may still change `stop`."""
         raise NotImplementedError
@@ -182,6 +192,8 @@ class Answer:
 
 
 _MOST_ERROR = 65_536
+DONE = b"[DONE]"
+"""The end mark of OpenAI's streams, which some servers send in every dialect."""
 BEGINNING = 2_048
 """Bytes of a call's arguments in which its path is looked for, while the rest is written."""
 

@@ -233,14 +233,17 @@ class _Answer(Answer):
                 if event.delta and event.delta.stop_reason:
                     self._reason = event.delta.stop_reason
             case "message_stop":
-                self.ended = True
-                if self._reason is not None or any(len(block.written) for block in self._blocks.values()):
-                    self.stop = _STOPS.get(self._reason or "", StopReason.END)
+                self.end()
             case "error":
                 raise self.error(data)
             case _:
                 pass
         return ()
+
+    def end(self) -> None:
+        if self._reason is not None:
+            self.stop = _STOPS.get(self._reason, StopReason.END)
+        super().end()
 
     def build_parts(self) -> list[Part]:
         blocks = sorted(self._blocks.items())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.http.sse import SPARSE, Sse, check_density
 from planck.http.transport import NOT_STARTED, Response, Transport, read_all
-from planck.llm.dialects.answer import Answer, TooLarge, drop_negative
+from planck.llm.dialects.answer import DONE, Answer, TooLarge, drop_negative
 from planck.llm.dialects.parts import read_begun
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import UNREADABLE, Item, ProviderError
@@ -262,6 +262,9 @@ def _is_whole(data: bytes) -> bool:
 
 def _repair(answer: Answer, data: bytes, unread: Exception) -> Sequence[Item]:
     """Returns the items of an event that could not be read as it is; raises for one that can't be mended."""
+    if data.strip() == DONE:
+        answer.end()
+        return ()
     try:
         if len(data) <= _REPAIRED:
             return _reread(answer, re.sub(_ESCAPES, _whole_characters, data))

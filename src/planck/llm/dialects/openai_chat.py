@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from planck.http.transport import Transport
-from planck.llm.dialects.answer import Answer, Written, count_usage, is_said, read_count, read_counts
+from planck.llm.dialects.answer import DONE, Answer, Written, count_usage, is_said, read_count, read_counts
 from planck.llm.dialects.dialect import Dialect, Json
 from planck.llm.dialects.parts import (
     PromptPart,
@@ -141,10 +141,8 @@ class _Answer(Answer):
         self._refused = False
 
     def feed(self, data: bytes) -> Sequence[Item]:
-        if data == b"[DONE]":
-            self.ended = True
-            if self.stop is None and self._is_whole():
-                self.stop = StopReason.END
+        if data == DONE:
+            self.end()
             return ()
         chunk = _decode(data)
         if not self.response_id and chunk.id is not _NO_ID:
@@ -173,8 +171,7 @@ class _Answer(Answer):
         thought = read_count(counted, "completion_tokens_details", "reasoning_tokens")
         self.hear_usage(count_usage(entered, left, read, 0, thought))
 
-    def _is_whole(self) -> bool:
-        """Whether an answer that ends without a reason (Cortex) says something and has no half call."""
+    def is_whole(self) -> bool:
         calls = [call.arguments.text or "{}" for call in self._open]
         return bool(self._text or calls) and all(repair_arguments(text) == text.strip() for text in calls)
 

@@ -8,6 +8,7 @@ import msgspec
 from planck.http.transport import Transport
 from planck.llm.dialects.answer import (
     BEGINNING,
+    DONE,
     Answer,
     Written,
     count_usage,
@@ -195,7 +196,8 @@ class _Answer(Answer):
         """The item that has begun and not ended, its number, and the beginning of its arguments."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
-        if data == b"[DONE]":
+        if data == DONE:
+            self.end()
             return ()
         match _type(data).type:
             case "response.output_text.delta" | "response.refusal.delta":
@@ -232,6 +234,16 @@ class _Answer(Answer):
             case "response.completed" | "response.incomplete" | "response.failed":
                 return _Ended
         return _Delta
+
+    def prepare(self, event: object) -> None:
+        """Spells out arguments that come as an object; a text in their place is a piece of them."""
+        if not isinstance(event, dict) or event.get("type") != "response.function_call_arguments.delta":
+            return
+        if isinstance(delta := event.get("delta"), dict):
+            event["delta"] = codec.encode_str(delta)
+
+    def is_whole(self) -> bool:
+        return self._called.type != "function_call" and bool(self._items or self._texts)
 
     def build_parts(self) -> list[Part]:
         parts: list[Part] = []
