@@ -326,9 +326,9 @@ class Talk:
         unsent, self.queued = self.queued, []
         if not unsent:
             return
-        again = "; press Up to get them back" if self.frontend.live else ""
-        if again and self.leaving.is_set():
-            again = "; resume the session and press Up to get them back"
+        resume = "resume the session and " if self.leaving.is_set() else ""
+        back = f"; {resume}press Up to get {'it' if len(unsent) == 1 else 'them'} back"
+        again = back if self.frontend.live else ""
         messages = _count(len(unsent), "queued message was", "queued messages were")
         say(self.frontend, f"{messages} not sent{again}:", "yellow")
         for text, agent in unsent:

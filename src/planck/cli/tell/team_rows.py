@@ -81,10 +81,17 @@ class TeamRows:
         if note:
             return (("  ", ""), words[0], (" · ", "dim"), *note)
         while len(words) > 1 and sum(count_columns(text) + 3 for text, _ in words) > width:
-            # While it works, the key that stops it is worth more than figures.
-            words.pop(-2 if self.working and len(words) > 2 else -1)
+            words.pop(self._find_least(words))
         parts = [part for word in words for part in ((" · ", "dim"), word)]
         return (("  ", ""), *parts[1:])
+
+    def _find_least(self, words: Sequence[tuple[str, str]]) -> int:
+        """While it works, the keys that stop it are worth more than figures, and one of them than counts."""
+        if not self.working or len(words) < 3:
+            return -1
+        keys = 2 if self.board.questions else 1
+        is_figure = len(words) > keys + 1 and words[-1 - keys][1] == "dim"
+        return -1 - keys if is_figure else -2
 
     def _list_words(self) -> Iterator[tuple[str, str]]:
         board = self.board
