@@ -47,6 +47,22 @@ async def test_a_running_command_shows_its_last_lines_and_ctrl_o_the_whole(tmp_p
         await leave(run, at)
 
 
+async def test_ctrl_o_shows_the_whole_of_an_output_that_was_too_long_for_the_model(tmp_path: Path) -> None:
+    async with WireServer([bash("seq 200000"), bash("seq 5000 9000"), chat.text("done")]) as server:
+        run = await talk(Bench(tmp_path, server.url), "go", *FULL)
+        at = await run.until("Completed · 3 steps")
+        run.type("\x0f")
+        at = await run.until("Output, newest first", at)
+        run.type("/6666\r")  # in the middle of both
+        at = await run.until("  6666\x1b", at)
+        run.type("/earlier bytes\r")
+        at = await run.until("earlier bytes are in", at)
+        run.type("/150000\r")
+        at = await run.until("  150000\x1b", at)
+        run.type("q")
+        await leave(run, at)
+
+
 async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_path: Path) -> None:
     calls = chat.calls(
         ("bash", {"command": f"echo listening; {put_up('go')}", "background": True}),

@@ -18,10 +18,10 @@ from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
 from planck.cli.screen.key_map import ACTIONS, name_key, spell_key
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
-from planck.cli.tell.blocks import Answer, Block, Said, Told, say
+from planck.cli.tell.blocks import Answer, Block, Said, say
 from planck.cli.tell.code import CodeRenderer
 from planck.cli.tell.markdown import render_markdown, render_said
-from planck.cli.tell.styled import INDENT, Line, cut, make_line, make_lines, wrap_all, wrap_columns
+from planck.cli.tell.styled import INDENT, Line, cut, make_line, wrap_all, wrap_columns
 from planck.cli.tell.team_rows import TeamRows
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
 from planck.records.visible import fit_line
@@ -131,8 +131,12 @@ class Conversation:
         *,
         at_end: bool = False,
         commands: bool = False,
+        read: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`read`: what the lines come from, once no key goes to the input any more."""
         async with self._screen.overlay() as overlay:
+            if read:
+                await read()
             page, drawn_for = Page(title, (), commands=commands), 0
             while not page.left:
                 width, rows = overlay.size
@@ -362,27 +366,26 @@ class Conversation:
         await self.talk.take(f"/mode {_MODE_KEYS[(at + 1) % len(_MODE_KEYS)]}")
 
     async def _show_folded(self) -> None:
+        # A start waits for nothing that it does not need.
+        from planck.cli.chat.jobs import draw_command, unfold
+
         running = [one for one in self.talk.session.commands() if one.running and not one.background]
-        if running:
-            await self.page("Output, newest last", lambda: self._list_output(), at_end=True)
-            return
         folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
-        if not folded:
+        if not running and not folded:
             self._screen.hint("No folded output yet")
             return
-        await self.page("Output, newest first", [line for told in folded for line in _unfold(told)])
+        lines: list[Line] = []
 
-    def _list_output(self) -> list[Line]:
-        """What was folded, and at the end what running commands have put out until now."""
-        from planck.cli.chat.jobs import draw_command  # a start waits for nothing that it does not need
+        async def read() -> None:
+            told = await unfold(self.talk, folded)
+            lines.extend(chain.from_iterable(told[::-1] if running else told))
 
-        folded = list(self.talk.teller.folded)[-_SHOWN_WHOLE:]
-        lines = [line for told in folded for line in _unfold(told)]
-        for one in self.talk.session.commands():
-            if one.running and not one.background:
-                lines += draw_command(one)
-        return lines
+        def draw() -> list[Line]:
+            """What was folded, and at the end what running commands have put out until now."""
+            commands = (one for one in self.talk.session.commands() if one.running and not one.background)
+            return [*lines, *chain.from_iterable(map(draw_command, commands))]
 
-
-def _unfold(told: Told | Said) -> list[Line]:
-    return [((told.title or "message", "bold"),), *make_lines(told.rest, "", "  "), ()]
+        if running:
+            await self.page("Output, newest last", draw, at_end=True, read=read)
+        else:
+            await self.page("Output, newest first", lines, read=read)

@@ -31,6 +31,8 @@ class Told(msgspec.Struct, frozen=True):
     """Whether a line that is too wide goes on below; else it is cut."""
     prefix: Line = ()
     """What stands before a text that somebody said."""
+    call: str = ""
+    """The call whose whole output is kept beside the log; empty: `rest` is all of it."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -133,7 +135,8 @@ def draw_call(
     lines, folded = fold(
         shown, most, ended.get("lines", 0), first=bool(error), failed=not ended["ok"], call=ended["id"]
     )
-    return Told((head, *lines), label, output if folded else "", wraps=bool(error))
+    kept = ended["id"] if folded and ended.get("spilled") else ""
+    return Told((head, *lines), label, output if folded else "", wraps=bool(error), call=kept)
 
 
 def _drop_details(output: str) -> str:
