@@ -73,6 +73,9 @@ async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_p
         run = await talk(bench, "go", *FULL)
         at = await run.until("Completed · 2 steps")
         await run.until_seen(lambda rows: rows[-1].startswith("  full · 1 job · "))
+        told = [row for row in run.seen if row.startswith("  ✓ bash")]
+        assert [row.split("  ")[2].split(" · ")[0] for row in told] == ["in the background"] * 2
+        assert "read path output:" not in run.text  # that is for the model
         run.type("/jobs\r")
         at = await run.until("Running commands", at)
         for words in ("echo taken >&2; exit 3", "exit 3 · bg_", "taken", "running ", "listening"):

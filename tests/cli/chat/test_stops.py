@@ -323,6 +323,11 @@ async def test_the_columns_of_a_tree_of_sessions_hold_at_each_width(tmp_path: Pa
     assert len({row.index(" done ") for row in heads}) == 1
     assert len({row.index(" s ") if " s " in row else row.rindex(" s") for row in heads}) == 1
     assert len([row for row in rows if "(at #" in row]) == 2
+    # A team that was given by its folder is its name: what was asked is to be read beside it.
+    assert len([row for row in heads if row[row.index(" done ") :].split()[1] == "team"]) == 3 * (
+        columns >= 80
+    )
+    assert len([row for row in rows if "a qu" in row]) == 3
 
 
 async def test_a_cost_that_is_not_known_is_a_question_mark_in_stats_too(tmp_path: Path) -> None:
