@@ -553,6 +553,27 @@ async def test_a_queued_message_is_edited_and_removed_and_esc_ends_the_compactio
     assert "first" not in [last_said(asked) for asked in server.asked]
 
 
+async def test_a_compaction_says_that_its_call_is_tried_again(tmp_path: Path) -> None:
+    model = Compaction()
+
+    def answer(asked: Asked) -> Reply:
+        if "memory of a coding agent" in str(asked.json["messages"][0]):
+            return chat.error(429, "slow down", headers={"retry-after": "600"})
+        return model(asked)
+
+    async with WireServer(answer) as server:
+        run = await talk(Bench(tmp_path, server.url), *FULL)
+        at = 0
+        for line in ("on", "on"):
+            run.type(f"{line}\r")
+            at = await run.until("Completed", at)
+        run.type("/compact\r")
+        await run.until("compacting the history", at)
+        at = await run.until("model: retrying in 60 s (attempt 2 of 6): 'local' returned HTTP 429", at)
+        run.type("\x1b")
+        await leave(run, await run.until("Compaction stopped", at))
+
+
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}], ids=["screen", "lines"])
 async def test_what_is_queued_at_the_end_is_told_and_not_sent(tmp_path: Path, env: dict[str, str]) -> None:
     async with compacting(tmp_path, **env) as (server, _, run):

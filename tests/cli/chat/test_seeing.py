@@ -63,6 +63,45 @@ async def test_ctrl_o_shows_the_whole_of_an_output_that_was_too_long_for_the_mod
         await leave(run, at)
 
 
+async def test_a_page_keeps_the_output_of_a_command_that_ends_and_says_that_somebody_asks(
+    tmp_path: Path,
+) -> None:
+    rules = [{"tool": "bash", "decision": "allow", "command": "sh *"}]
+    async with WireServer([bash("sh up.sh"), bash("touch one"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url, permissions={"rules": rules})
+        (bench.work / "up.sh").write_text(f"echo begun; {put_up('go')}")
+        run = await talk(bench, "go")
+        await run.until_seen(lambda rows: "    begun" in rows)
+        run.type("\x0f")
+        at = await run.until("Output, newest last")
+        (bench.work / "go").touch()
+        at = await run.until("exit 0", at)
+        at = await run.until("saw go", at)
+        await run.until("▲ 1 approval · Output, newest last", at)
+        run.type("q")
+        at = await run.until("n e o", at)
+        run.type("\x1b")
+        await leave(run, await run.until("Completed", at))
+
+
+async def test_the_users_own_command_shows_its_last_lines_and_ctrl_o_the_others(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    run = await talk(bench)
+    run.type(f"!seq 99; {put_up('go')}\r")
+    shown = ["    96", "    97", "    98", "    99"]
+    await run.until_seen(lambda rows: any(rows[at : at + 4] == shown for at in range(len(rows))))
+    run.type("\x0f")
+    at = await run.until("Output, newest last")
+    run.type("g")
+    at = await run.until("  1\x1b", at)
+    (bench.work / "go").touch()
+    at = await run.until("exit 0", at)
+    run.type("q")
+    await run.until("    … 88 more lines", at)
+    run.process.kill()
+    await run.end()
+
+
 async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_path: Path) -> None:
     calls = chat.calls(
         ("bash", {"command": f"echo listening; {put_up('go')}", "background": True}),

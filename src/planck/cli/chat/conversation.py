@@ -28,6 +28,8 @@ from planck.records.visible import fit_line
 
 _TICK = 0.5
 """Seconds from one look at the clock to the next, while somebody works: times are in whole seconds."""
+_LOOK = 1.0
+"""Seconds from one look at what a page shows to the next."""
 _SHOWN_WHOLE = 20
 """Folded blocks that Ctrl+O shows, the newest first."""
 _MODE_KEYS = tuple(mode for mode in MODES if mode != "full")
@@ -146,9 +148,12 @@ class Conversation:
                 if at_end and not drawn_for:
                     page.press("end", max(rows - 2, 1))
                 drawn_for = width
+                asked = len(self._prompt.open)  # it is answered below this page, where nobody looks
+                approvals = f"▲ {asked} {'approval' if asked == 1 else 'approvals'} · " if asked else ""
+                page.title = approvals + title
                 overlay.show(page.view(width, rows))
                 try:
-                    async with asyncio.timeout(1.0 if callable(lines) else None):
+                    async with asyncio.timeout(_LOOK):
                         page.press(await overlay.key(), max(rows - 2, 1))
                 except TimeoutError:
                     continue
@@ -369,23 +374,23 @@ class Conversation:
         # A start waits for nothing that it does not need.
         from planck.cli.chat.jobs import draw_command, unfold
 
-        running = [one for one in self.talk.session.commands() if one.running and not one.background]
+        watched = dict.fromkeys(self.talk.list_running())
         folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
-        if not running and not folded:
+        if not watched and not folded:
             self._screen.hint("No folded output yet")
             return
         lines: list[Line] = []
 
         async def read() -> None:
             told = await unfold(self.talk, folded)
-            lines.extend(chain.from_iterable(told[::-1] if running else told))
+            lines.extend(chain.from_iterable(told[::-1] if watched else told))
 
         def draw() -> list[Line]:
-            """What was folded, and at the end what running commands have put out until now."""
-            commands = (one for one in self.talk.session.commands() if one.running and not one.background)
-            return [*lines, *chain.from_iterable(map(draw_command, commands))]
+            """What was folded, and at the end what commands have put out, also once they have ended."""
+            watched.update(dict.fromkeys(self.talk.list_running()))
+            return [*lines, *chain.from_iterable(map(draw_command, watched))]
 
-        if running:
+        if watched:
             await self.page("Output, newest last", draw, at_end=True, read=read)
         else:
             await self.page("Output, newest first", lines, read=read)

@@ -87,6 +87,8 @@ class Talk:
         self._listener = listener
         self._work: asyncio.Task[None] | None = None
         self._shell: Aside | None = None
+        self._own_command: ShellCommand | None = None
+        """What runs in the user's shell, or ran there last."""
         self._compaction: Aside | None = None
         self._compacts = False
         """Whether what is said waits for the end of a compaction."""
@@ -129,6 +131,17 @@ class Talk:
         if queued := len(self.queued):
             said.append(_count(queued, "queued message", "queued messages"))
         return said
+
+    def list_running(self) -> "list[ShellCommand]":
+        """The commands that are waited for: those of agents, and the user's own."""
+        running = [one for one in self.session.commands() if one.running and not one.background]
+        own = self._own_command
+        return [*running, own] if own and own.running else running
+
+    def read_own(self, aside: "Aside") -> str:
+        """Returns what the user's own command has put out until now; empty where that is another work."""
+        own = self._own_command
+        return own.read_output() if aside is self._shell and own and own.running else ""
 
     def list_jobs(self) -> "list[ShellCommand]":
         return [one for one in self.session.commands() if one.background and one.running]
@@ -412,7 +425,8 @@ class Talk:
         from planck.headless import run_in_shell
 
         try:
-            done = await run_in_shell(command, self.planck.project.here, self._keep_stopped)
+            here = self.planck.project.here
+            done = await run_in_shell(command, here, self._keep_stopped, self._watch_shell)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
             return
@@ -426,6 +440,9 @@ class Talk:
             await self.session.prompt(done.as_message(), steer=True)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
+
+    def _watch_shell(self, command: "ShellCommand") -> None:
+        self._own_command = command
 
     def _keep_stopped(self, run: "ShellRun") -> None:
         """Shows what a command had put out that the user stopped, and sends it with the next message."""

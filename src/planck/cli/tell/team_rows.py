@@ -12,7 +12,7 @@ from planck.records.rows import AgentRow, OpenCall, OpenQuestion
 from planck.records.tools import ASK
 from planck.records.visible import count_columns
 
-_OUTPUT = 4
+OUTPUT = 4
 """Lines of the output of the command that put something out last."""
 _MOST = 6
 """Agents with a line of their own."""
@@ -63,7 +63,7 @@ class TeamRows:
         shown = busy if len(busy) <= _MOST else busy[: _MOST - 1]
         lines = [self._draw(row, widest, width) for row in shown]
         more = len(busy) > len(shown)
-        spare = min(_OUTPUT, room - len(lines) - more)
+        spare = min(OUTPUT, room - len(lines) - more)
         call, output = self._live_board.find_output(call.id for row in shown for call in _list_running(row))
         if call and spare > 0:
             at = next(at for at, row in enumerate(shown, 1) if any(one.id == call for one in row.calls))

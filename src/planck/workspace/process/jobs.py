@@ -17,10 +17,11 @@ READ_BYTES = 1 << 20
 
 
 class ShellCommand(msgspec.Struct, frozen=True):
-    """A command that an agent started, and the process that it became."""
+    """A command that an agent or the user started, and the process that it became."""
 
     call_id: str
     agent_id: str
+    """Empty, as the call: it is the user's own."""
     text: str
     background: bool
     began: float
