@@ -398,6 +398,8 @@ class Talk:
     def compact(self, focus: str) -> None:
         """Shortens the history beside the conversation; what is said meanwhile is sent behind it."""
         self._compacts = True
+        if not self.frontend.live:
+            say(self.frontend, "Compacting the history. Ctrl+C stops it.", "dim")
         self._compaction = self._begin("● compacting the history", self._compact(focus))
 
     async def _compact(self, focus: str) -> None:

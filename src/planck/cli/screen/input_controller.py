@@ -166,9 +166,9 @@ class InputController:
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:
-                    self._screen.hint(
-                        f"Enter alone is not an answer; press one of: {' '.join(sorted(guard.keys))}"
-                    )
+                    letters = sorted(key for key in guard.keys if len(key) == 1)
+                    press = f"press one of: {' '.join(letters)}" if letters else "write one, or press Esc"
+                    self._screen.hint(f"Enter alone is not an answer; {press}")
                 return False
         return True
 
