@@ -1,6 +1,7 @@
 """What was in the way of a person at the terminal: stops, answers, and small things that were wrong."""
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -84,7 +85,12 @@ async def test_what_is_queued_at_the_exit_is_told_with_how_to_get_it_back(tmp_pa
 # Answers
 
 
-async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "kept"), [("s", "for this session (this agent only)"), ("a", "in this project (saved in")]
+)
+async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(
+    tmp_path: Path, key: str, kept: str
+) -> None:
     commits = [bash(f"git commit --allow-empty -qm {word}") for word in ("one", "two")]
     async with WireServer([*commits, chat.text("both committed")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -93,14 +99,17 @@ async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(tmp
         run = await talk(bench, "go", columns=140, ready=KEYS)
         at = await run.until("w widen the rule")
         run.type("w")
-        at = await run.until("Allow bash git commit * (outside the sandbox) for this session", at)
+        at = await run.until(f"llow bash git commit * (outside the sandbox) {kept}", at)
         at = await run.until("w narrow the rule", at)
         at = await run.until(KEYS, at)
-        run.type("s")
+        run.type(key)
         at = await run.until("both committed", at)
         assert run.text.count("o show all") == 2  # the second commit was not asked about
         await run.until("? keys", at)
         await leave(run)
+    rules = json.loads((bench.home / "config.json").read_text()).get("permissions", {}).get("rules", [])
+    wanted = [("git commit *", True)] if key == "a" else []
+    assert [(rule["command"], rule["unconfined"]) for rule in rules] == wanted
 
 
 async def test_without_a_screen_e_asks_what_to_change_and_esc_denies(tmp_path: Path) -> None:
