@@ -19,6 +19,7 @@ import tempfile
 import termios
 import time
 from pathlib import Path
+from shutil import rmtree
 
 from benchmarks.model_server import model_server
 
@@ -74,6 +75,7 @@ def _measure_start(home: Path, work: Path) -> None:
     painted, header, edited = [], [], []
     environment = {**os.environ, "PLANCK_HOME": str(home), "OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
     for number in range(STARTS + 1):
+        rmtree(home / "drafts", ignore_errors=True)  # what the killed one before had typed comes back
         with _Pty([str(Path(sys.executable).with_name("planck")), "-C", str(work)], environment) as run:
             run.read(lambda run=run: b"> " in run.seen)
             first = run.cpu()

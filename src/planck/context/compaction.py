@@ -174,8 +174,9 @@ class WindowCompactor:
     async def _compact(self, request: Request, window: int, fixed: int, scribe: Scribe) -> Compacted | TooBig:
         scribe.publish(Compacting(tokens=request.history.tokens(fixed), window=window))
         notes = self._notes.brief(request.agent_id) if self._notes else ""
+        told = replace(request, tell=scribe.publish)
         done, summary = await compact(
-            request.history, window, self._summariser, fixed=fixed, notes=notes, request=request
+            request.history, window, self._summariser, fixed=fixed, notes=notes, request=told
         )
         if summary.problem:
             detail = f"{summary.problem.rstrip('.')}; a short list of the messages is used instead"
@@ -281,9 +282,8 @@ class ModelSummariser:
             asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
             history = History([user_text(asked)])
             try:
-                answer = await _answer(
-                    self._provider, Request(request.agent_id, told, history, tally=request.tally)
-                )
+                call = Request(request.agent_id, told, history, tally=request.tally, tell=request.tell)
+                answer = await _answer(self._provider, call)
             except PlanckError as failure:
                 return Summary(problem=str(failure.err))
             summary = answer.text
@@ -315,6 +315,8 @@ async def _answer(provider: Provider, request: Request) -> AssistantMessage:
                 request.tally.answer(item.usage)
                 return item
             hear_count(item, request.tally)
+            if isinstance(item, Status) and request.tell:
+                request.tell(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 

@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from planck.workspace.paths.output_file import OutputFile as OutputFile
     from planck.workspace.process.duplex import Duplex as Duplex
     from planck.workspace.process.jobs import ShellCommand as ShellCommand
+    from planck.workspace.process.jobs import read_end as read_end
     from planck.workspace.process.process import kill_children as kill_children
 else:  # the same lines at run time: each name is listed once, and a checker knows that there are no others
     _SOURCE = __spec__.loader.get_data(__file__).decode().splitlines()  # also from a zip file

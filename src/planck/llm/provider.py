@@ -1,6 +1,6 @@
 """What the turn knows of a model: a stream of deltas that ends with exactly one message."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -30,6 +30,8 @@ class Request(msgspec.Struct, frozen=True):
     """What a summary of the history must keep above all, in the user's words."""
     tally: Tally = msgspec.field(default_factory=Tally)
     """Whoever reads the stream keeps here what the call used, for the case that no answer comes of it."""
+    tell: Callable[[Status], None] | None = None
+    """Is told what becomes of a call whose stream nobody shows, such as one for a summary."""
     bursts: bool = False
     """The reader accepts deltas that arrived together as one `TextBurst` or `ThinkingBurst`."""
 

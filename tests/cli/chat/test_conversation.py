@@ -160,9 +160,13 @@ async def test_the_whole_call_can_be_shown_while_its_change_is_written(tmp_path:
         run = await talk(Bench(tmp_path, server.url), "go")
         box = await run.until("asks: bash")  # before it, the trial's own output may have been shown
         at = await run.until(KEYS, box)
-        for typed in ("e", "only the first"):
+        for typed, seen in (
+            ("e", "what to change"),
+            ("\r", "Enter alone is not an answer; write one, or press Esc"),
+            ("only the first", "only the first"),
+        ):
             run.type(typed)
-            at = await run.until("what to change" if typed == "e" else typed, at)
+            at = await run.until(seen, at)
         assert "the-end" not in run.text[box:]
         run.type("\x0f")
         at = await run.until("the-end", at)
@@ -515,8 +519,9 @@ async def compacting(folder: Path, **env: str) -> AsyncIterator[tuple[WireServer
             run.type("on\r")
             at = await run.until("Completed", at)
         run.type("/compact\r")
-        if not env:
-            at = await run.until("compacting the history", at)
+        at = await run.until(
+            "Compacting the history. Ctrl+C stops it." if env else "compacting the history", at
+        )
         for typed in ("first", "second"):
             run.type(f"{typed}\r")
             at = await run.until(f"{'Queued' if env else 'queued'}: {typed}", at)
@@ -551,6 +556,27 @@ async def test_a_queued_message_is_edited_and_removed_and_esc_ends_the_compactio
         at = await run.until("messages", at)
         await leave(run, at)
     assert "first" not in [last_said(asked) for asked in server.asked]
+
+
+async def test_a_compaction_says_that_its_call_is_tried_again(tmp_path: Path) -> None:
+    model = Compaction()
+
+    def answer(asked: Asked) -> Reply:
+        if "memory of a coding agent" in str(asked.json["messages"][0]):
+            return chat.error(429, "slow down", headers={"retry-after": "600"})
+        return model(asked)
+
+    async with WireServer(answer) as server:
+        run = await talk(Bench(tmp_path, server.url), *FULL)
+        at = 0
+        for line in ("on", "on"):
+            run.type(f"{line}\r")
+            at = await run.until("Completed", at)
+        run.type("/compact\r")
+        await run.until("compacting the history", at)
+        at = await run.until("model: retrying in 60 s (attempt 2 of 6): 'local' returned HTTP 429", at)
+        run.type("\x1b")
+        await leave(run, await run.until("Compaction stopped", at))
 
 
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}], ids=["screen", "lines"])

@@ -144,6 +144,25 @@ async def test_a_draft_is_in_the_input_again_after_a_kill_and_is_removed_once_it
     assert not [*drafts.iterdir()]
 
 
+async def test_what_is_typed_while_a_draft_comes_back_is_all_there_behind_it(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench)
+        run.type("left")
+        await until(bench.home / "drafts")
+        async with asyncio.timeout(30):
+            while "left" not in [file.read_text() for file in (bench.home / "drafts").iterdir()]:
+                await asyncio.sleep(0.01)
+        run.process.kill()
+        await run.end()
+        run = await on_terminal(home=bench.home, work=bench.work, columns=100, typed="ab\x1b[Dc")
+        await run.until_seen(lambda rows: "> left" in rows and "  acb" in rows)
+        run.type("\r")
+        await run.until("Completed")
+        await leave(run)
+    assert messages(server)[-1] == ("user", "left\nacb")
+
+
 async def test_a_draft_is_kept_where_its_terminal_goes_away(tmp_path: Path) -> None:
     async with WireServer([]) as server:
         bench = Bench(tmp_path, server.url)

@@ -47,6 +47,61 @@ async def test_a_running_command_shows_its_last_lines_and_ctrl_o_the_whole(tmp_p
         await leave(run, at)
 
 
+async def test_ctrl_o_shows_the_whole_of_an_output_that_was_too_long_for_the_model(tmp_path: Path) -> None:
+    async with WireServer([bash("seq 200000"), bash("seq 5000 9000"), chat.text("done")]) as server:
+        run = await talk(Bench(tmp_path, server.url), "go", *FULL)
+        at = await run.until("Completed · 3 steps")
+        run.type("\x0f")
+        at = await run.until("Output, newest first", at)
+        run.type("/6666\r")  # in the middle of both
+        at = await run.until("  6666\x1b", at)
+        run.type("/earlier bytes\r")
+        at = await run.until("earlier bytes are in", at)
+        run.type("/150000\r")
+        at = await run.until("  150000\x1b", at)
+        run.type("q")
+        await leave(run, at)
+
+
+async def test_a_page_keeps_the_output_of_a_command_that_ends_and_says_that_somebody_asks(
+    tmp_path: Path,
+) -> None:
+    rules = [{"tool": "bash", "decision": "allow", "command": "sh *"}]
+    async with WireServer([bash("sh up.sh"), bash("touch one"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url, permissions={"rules": rules})
+        (bench.work / "up.sh").write_text(f"echo begun; {put_up('go')}")
+        run = await talk(bench, "go")
+        await run.until_seen(lambda rows: "    begun" in rows)
+        run.type("\x0f")
+        at = await run.until("Output, newest last")
+        (bench.work / "go").touch()
+        at = await run.until("exit 0", at)
+        at = await run.until("saw go", at)
+        await run.until("▲ 1 approval · Output, newest last", at)
+        run.type("q")
+        at = await run.until("n e o", at)
+        run.type("\x1b")
+        await leave(run, await run.until("Completed", at))
+
+
+async def test_the_users_own_command_shows_its_last_lines_and_ctrl_o_the_others(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    run = await talk(bench)
+    run.type(f"!seq 99; {put_up('go')}\r")
+    shown = ["    96", "    97", "    98", "    99"]
+    await run.until_seen(lambda rows: any(rows[at : at + 4] == shown for at in range(len(rows))))
+    run.type("\x0f")
+    at = await run.until("Output, newest last")
+    run.type("g")
+    at = await run.until("  1\x1b", at)
+    (bench.work / "go").touch()
+    at = await run.until("exit 0", at)
+    run.type("q")
+    await run.until("    … 88 more lines", at)
+    run.process.kill()
+    await run.end()
+
+
 async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_path: Path) -> None:
     calls = chat.calls(
         ("bash", {"command": f"echo listening; {put_up('go')}", "background": True}),
@@ -57,6 +112,9 @@ async def test_a_command_in_the_background_is_counted_listed_and_forgotten(tmp_p
         run = await talk(bench, "go", *FULL)
         at = await run.until("Completed · 2 steps")
         await run.until_seen(lambda rows: rows[-1].startswith("  full · 1 job · "))
+        told = [row for row in run.seen if row.startswith("  ✓ bash")]
+        assert [row.split("  ")[2].split(" · ")[0] for row in told] == ["in the background"] * 2
+        assert "read path output:" not in run.text  # that is for the model
         run.type("/jobs\r")
         at = await run.until("Running commands", at)
         for words in ("echo taken >&2; exit 3", "exit 3 · bg_", "taken", "running ", "listening"):

@@ -1,6 +1,7 @@
 """What was in the way of a person at the terminal: stops, answers, and small things that were wrong."""
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -66,7 +67,9 @@ async def test_what_is_queued_at_the_exit_is_told_with_how_to_get_it_back(tmp_pa
         run = await talk(bench, "go", columns=100, ready="Esc interrupts")
         run.type("the next thing\t")
         at = await run.until("1 queued")
-        at = await enter(run, "/exit", "1 queued message was not sent; resume the session and press Up")
+        at = await enter(
+            run, "/exit", "1 queued message was not sent; resume the session and press Up to get it"
+        )
         at = await run.until("the next thing", at)
         at = await run.until("planck -r ", at)
         assert await run.end() == 0
@@ -82,7 +85,12 @@ async def test_what_is_queued_at_the_exit_is_told_with_how_to_get_it_back(tmp_pa
 # Answers
 
 
-async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "kept"), [("s", "for this session (this agent only)"), ("a", "in this project (saved in")]
+)
+async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(
+    tmp_path: Path, key: str, kept: str
+) -> None:
     commits = [bash(f"git commit --allow-empty -qm {word}") for word in ("one", "two")]
     async with WireServer([*commits, chat.text("both committed")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -91,14 +99,17 @@ async def test_a_commit_is_allowed_by_its_prefix_where_it_leaves_the_sandbox(tmp
         run = await talk(bench, "go", columns=140, ready=KEYS)
         at = await run.until("w widen the rule")
         run.type("w")
-        at = await run.until("Allow bash git commit * (outside the sandbox) for this session", at)
+        at = await run.until(f"llow bash git commit * (outside the sandbox) {kept}", at)
         at = await run.until("w narrow the rule", at)
         at = await run.until(KEYS, at)
-        run.type("s")
+        run.type(key)
         at = await run.until("both committed", at)
         assert run.text.count("o show all") == 2  # the second commit was not asked about
         await run.until("? keys", at)
         await leave(run)
+    rules = json.loads((bench.home / "config.json").read_text()).get("permissions", {}).get("rules", [])
+    wanted = [("git commit *", True)] if key == "a" else []
+    assert [(rule["command"], rule["unconfined"]) for rule in rules] == wanted
 
 
 async def test_without_a_screen_e_asks_what_to_change_and_esc_denies(tmp_path: Path) -> None:
@@ -122,6 +133,40 @@ async def test_without_a_screen_e_asks_what_to_change_and_esc_denies(tmp_path: P
     first, second = (asked.json["messages"][-1]["content"] for asked in server.asked[1:3])
     assert 'the user wants a change: "use another name"' in first
     assert "the user said no" in second
+
+
+@pytest.mark.parametrize("command", [(), ("run",)], ids=["conversation", "run"])
+async def test_without_a_screen_an_approved_diff_is_shown_once(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    async with WireServer([write(LINES), chat.text("written")]) as server:
+        run = await without_screen(Bench(tmp_path, server.url), *command, "go")
+        at = await run.until("y: allow once")
+        assert run.text.count("+line 8") == 1
+        run.type("y\n")
+        at = await run.until("✓ write a.txt  +9 -0", at)
+        await run.until("written", at)
+        if not command:
+            run.type("/exit\n")
+        assert await run.end() == 0
+    assert run.text.count("+line 8") == 1
+
+
+async def test_an_answer_that_lasts_names_what_it_allows(tmp_path: Path) -> None:
+    async with WireServer([bash("touch one"), bash("touch two"), write(LINES), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go", columns=100, ready=KEYS)
+        run.type("w")
+        at = await run.until("w narrow")
+        at = await run.until(KEYS, at)
+        run.type("s")
+        at = await run.until("Allowed for this session: bash touch *", at)
+        at = await run.until("asks: write", at)
+        at = await run.until(KEYS.replace("n", "a n"), at)
+        run.type("a")
+        at = await run.until("Always allowed in this project: write", at)
+        await run.until("Completed", at)
+        await leave(run)
 
 
 # Questions of several agents
@@ -159,7 +204,8 @@ async def test_an_answer_says_whose_call_it_was_where_several_agents_ask(tmp_pat
         for left in ("asks: bash", "both are done"):
             run.type("y")
             at = await run.until("Allowed once: bash touch from-", at)
-            at = await run.until("(works for lead))", at)
+            whose = next(row for row in run.seen[::-1] if row.startswith("  Allowed once: "))
+            assert re.fullmatch(r"  Allowed once: bash touch from-(ann|ben) \(\1\)", whose)
             at = await run.until(KEYS if left == "asks: bash" else "Completed", at)
         await leave(run)
 
@@ -286,6 +332,11 @@ async def test_the_columns_of_a_tree_of_sessions_hold_at_each_width(tmp_path: Pa
     assert len({row.index(" done ") for row in heads}) == 1
     assert len({row.index(" s ") if " s " in row else row.rindex(" s") for row in heads}) == 1
     assert len([row for row in rows if "(at #" in row]) == 2
+    # A team that was given by its folder is its name: what was asked is to be read beside it.
+    assert len([row for row in heads if row[row.index(" done ") :].split()[1] == "team"]) == 3 * (
+        columns >= 80
+    )
+    assert len([row for row in rows if "a qu" in row]) == 3
 
 
 async def test_a_cost_that_is_not_known_is_a_question_mark_in_stats_too(tmp_path: Path) -> None:
@@ -329,9 +380,11 @@ async def test_a_server_that_needs_no_key_says_so_and_takes_none(tmp_path: Path)
         "no",
         "key",
     ]
-    refused = await bench.run("auth", "login", "other", stdin=b"sk-abcdefgh\n")
-    assert (refused.code, refused.error_kind) == (2, "invalid_args")
-    assert "Provider other needs no key, so none was stored" in refused.err
+    refused = await on_terminal("auth", "login", "other", home=bench.home, work=bench.work, columns=200)
+    assert await refused.end() == 2
+    assert refused.text.startswith(
+        "error: Provider other needs no key, so none was stored"
+    )  # none was asked for
     assert not (bench.home / "credentials.json").exists()
 
 

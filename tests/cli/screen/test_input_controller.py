@@ -279,6 +279,19 @@ def test_what_ctrl_c_clears_is_in_the_history_and_up_edits_what_waits() -> None:
     run_virtual(main())
 
 
+def test_what_was_changed_before_the_full_editor_is_there_is_sent_as_it_was_meant() -> None:
+    async def main() -> Hands:
+        hands = Hands(rich=False)
+        await hands.type("a", "b", "\x1b[D", "c", "\r", "x", "\x1b[D", "y")
+        assert hands.told == []
+        hands.controller.use_editor(RichEditor())
+        return hands
+
+    hands = run_virtual(main())
+    assert hands.told == [Submitted("acb", False)]
+    assert hands.controller.input.text == "yx"
+
+
 def test_tab_completes_while_a_list_is_open_and_esc_closes_it() -> None:
     async def main() -> None:
         hands = Hands()

@@ -69,6 +69,7 @@ async def test_the_footer_says_the_most_telling_first() -> None:
     whole = text(rows.footer(139))
     assert "1 approval · 2 queued · $" in whole
     assert whole.startswith(f"  {rows.board.mode} · ")
+    assert text(rows.footer(59)).endswith(" · 1 approval · 2 queued · Ctrl+C stops · Esc denies")
     assert text(rows.footer(39)) == f"  {rows.board.mode} · 1 approval · Esc denies"
 
 

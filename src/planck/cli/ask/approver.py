@@ -38,14 +38,22 @@ class TerminalApprover:
         self._asked = 0
         self._turn = asyncio.Lock()
         self._mark: Callable[[bool], int] = self._flush_input
+        self._approve: Callable[[str], None] = lambda call_id: None
 
-    def attach(self, terminal: Terminal, mark: Callable[[bool], int] | None = None) -> None:
+    def attach(
+        self,
+        terminal: Terminal,
+        mark: Callable[[bool], int] | None = None,
+        approve: Callable[[str], None] | None = None,
+    ) -> None:
         """`mark` is told when a question is on the screen: whoever reads forgets what was typed before.
 
         Its argument says that no paste is on its way any more; what it returns, lines of this question carry.
+        `approve` is told of a call whose whole diff was on the screen for a yes.
         """
         self._terminal = terminal
         self._mark = mark or self._mark
+        self._approve = approve or self._approve
 
     def is_for(self, line: TypedLine | None) -> bool:
         """Whether a line is for the question that waits, rather than begun before that was seen."""
@@ -71,10 +79,14 @@ class TerminalApprover:
             self._asked = self._mark(False)
             self._begin_reading(terminal)
             try:
-                return await answer(question, terminal, self._lines)
+                answered = await answer(question, terminal, self._lines)
             finally:
                 self._end_reading(terminal)
                 self._lines = None
+            # Before what was held is told: the end of this call may be in it.
+            if answered.allow and not question.hidden_lines:
+                self._approve(question.call_id)
+            return answered
 
     async def _answer(
         self, question: Question, terminal: Terminal, lines: "asyncio.Queue[TypedLine | None]"

@@ -22,7 +22,7 @@ class Person:
         self._listen = listen
         self.seen_diffs: set[str] = set()
         """Calls whose whole diff was on the screen when they were approved."""
-        self.approver: TerminalApprover | Inbox = Inbox() if keys else _make_approver(terminal)
+        self.approver: TerminalApprover | Inbox = Inbox() if keys else self._make_approver()
 
     def begin(self) -> asyncio.Task[None] | None:
         """Asks what there is to ask from now on, until that is cancelled; lines are asked for as they are."""
@@ -36,6 +36,13 @@ class Person:
 
         await RunApprovals(inbox, self.terminal, self._listen, self.seen_diffs.add).run()
 
+    def _make_approver(self) -> "TerminalApprover":
+        from planck.cli.ask.approver import TerminalApprover
+
+        approver = TerminalApprover()
+        approver.attach(self.terminal, approve=self.seen_diffs.add)
+        return approver
+
 
 def find_person(options: argparse.Namespace, listen: Callable[[], None]) -> Person | None:
     """Returns nobody where input or messages are not on a terminal."""
@@ -45,11 +52,3 @@ def find_person(options: argparse.Namespace, listen: Callable[[], None]) -> Pers
     # A terminal that gets a line for each event is no place to paint on.
     painted = terminal.live and not (options.output_format == "stream-json" and sys.stdout.isatty())
     return Person(terminal, listen, keys=painted)
-
-
-def _make_approver(terminal: Terminal) -> "TerminalApprover":
-    from planck.cli.ask.approver import TerminalApprover
-
-    approver = TerminalApprover()
-    approver.attach(terminal)
-    return approver

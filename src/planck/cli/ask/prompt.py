@@ -164,7 +164,7 @@ class ApprovalPrompt:
         who, what = fit_line(pending[at].agent, 40), fit_line(name_call(pending[at]), 60)
         asks, room = f"▲ {number}{who} asks: {what}", width - count_columns(keys + more)
         if count_columns(asks) > room:  # for whom it works stands in the box
-            asks = f"▲ {number}{who.partition(' (')[0]} asks: {what}"
+            asks = f"▲ {number}{_name_agent(pending[at])} asks: {what}"
         # The keys first: that they count now is seen nowhere else.
         return ((f"{fit_line(asks, max(room, _LEAST))}{keys}{more}", "yellow bold"),)
 
@@ -295,8 +295,10 @@ class ApprovalPrompt:
             said, what = _SAID[key] if allow else "Denied", name_call(question)
             if allow and question.folder:
                 said, what = "Added to this session", question.folder
+            elif allow and key != "y":  # more than this call
+                what = rule or question.rule
             # Several agents ask by turns, and what each does then comes between their questions.
-            whose = f" ({fit_line(question.agent, 40)})" if question.agent_id in self._several else ""
+            whose = f" ({fit_line(_name_agent(question), 40)})" if question.agent_id in self._several else ""
             say(self._view, f"  {said}: {fit_line(what, 80)}{whose}", "dim")
 
     def _show(self, question: Question, count: int) -> None:
@@ -330,3 +332,8 @@ class ApprovalPrompt:
             self._view.show(Told(((), *lines)))
         finally:
             self._own = False
+
+
+def _name_agent(question: Question) -> str:
+    """Who asks, without for whom it works."""
+    return question.agent.partition(" (works for ")[0]

@@ -18,16 +18,18 @@ from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
 from planck.cli.screen.key_map import ACTIONS, name_key, spell_key
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
-from planck.cli.tell.blocks import Answer, Block, Said, Told, say
+from planck.cli.tell.blocks import Answer, Block, Said, say
 from planck.cli.tell.code import CodeRenderer
 from planck.cli.tell.markdown import render_markdown, render_said
-from planck.cli.tell.styled import INDENT, Line, cut, make_line, make_lines, wrap_all, wrap_columns
+from planck.cli.tell.styled import INDENT, Line, cut, make_line, wrap_all, wrap_columns
 from planck.cli.tell.team_rows import TeamRows
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
 from planck.records.visible import fit_line
 
 _TICK = 0.5
 """Seconds from one look at the clock to the next, while somebody works: times are in whole seconds."""
+_LOOK = 1.0
+"""Seconds from one look at what a page shows to the next."""
 _SHOWN_WHOLE = 20
 """Folded blocks that Ctrl+O shows, the newest first."""
 _MODE_KEYS = tuple(mode for mode in MODES if mode != "full")
@@ -131,8 +133,12 @@ class Conversation:
         *,
         at_end: bool = False,
         commands: bool = False,
+        read: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`read`: what the lines come from, once no key goes to the input any more."""
         async with self._screen.overlay() as overlay:
+            if read:
+                await read()
             page, drawn_for = Page(title, (), commands=commands), 0
             while not page.left:
                 width, rows = overlay.size
@@ -142,9 +148,12 @@ class Conversation:
                 if at_end and not drawn_for:
                     page.press("end", max(rows - 2, 1))
                 drawn_for = width
+                asked = len(self._prompt.open)  # it is answered below this page, where nobody looks
+                approvals = f"▲ {asked} {'approval' if asked == 1 else 'approvals'} · " if asked else ""
+                page.title = approvals + title
                 overlay.show(page.view(width, rows))
                 try:
-                    async with asyncio.timeout(1.0 if callable(lines) else None):
+                    async with asyncio.timeout(_LOOK):
                         page.press(await overlay.key(), max(rows - 2, 1))
                 except TimeoutError:
                     continue
@@ -362,27 +371,26 @@ class Conversation:
         await self.talk.take(f"/mode {_MODE_KEYS[(at + 1) % len(_MODE_KEYS)]}")
 
     async def _show_folded(self) -> None:
-        running = [one for one in self.talk.session.commands() if one.running and not one.background]
-        if running:
-            await self.page("Output, newest last", lambda: self._list_output(), at_end=True)
-            return
+        # A start waits for nothing that it does not need.
+        from planck.cli.chat.jobs import draw_command, unfold
+
+        watched = dict.fromkeys(self.talk.list_running())
         folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
-        if not folded:
+        if not watched and not folded:
             self._screen.hint("No folded output yet")
             return
-        await self.page("Output, newest first", [line for told in folded for line in _unfold(told)])
+        lines: list[Line] = []
 
-    def _list_output(self) -> list[Line]:
-        """What was folded, and at the end what running commands have put out until now."""
-        from planck.cli.chat.jobs import draw_command  # a start waits for nothing that it does not need
+        async def read() -> None:
+            told = await unfold(self.talk, folded)
+            lines.extend(chain.from_iterable(told[::-1] if watched else told))
 
-        folded = list(self.talk.teller.folded)[-_SHOWN_WHOLE:]
-        lines = [line for told in folded for line in _unfold(told)]
-        for one in self.talk.session.commands():
-            if one.running and not one.background:
-                lines += draw_command(one)
-        return lines
+        def draw() -> list[Line]:
+            """What was folded, and at the end what commands have put out, also once they have ended."""
+            watched.update(dict.fromkeys(self.talk.list_running()))
+            return [*lines, *chain.from_iterable(map(draw_command, watched))]
 
-
-def _unfold(told: Told | Said) -> list[Line]:
-    return [((told.title or "message", "bold"),), *make_lines(told.rest, "", "  "), ()]
+        if watched:
+            await self.page("Output, newest last", draw, at_end=True, read=read)
+        else:
+            await self.page("Output, newest first", lines, read=read)

@@ -1,19 +1,46 @@
 """The commands that agents run, with what they have put out until now."""
 
+import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from planck.cli.tell.blocks import Told, say
+from planck.cli.tell.blocks import Said, Told, say
 from planck.cli.tell.figures import format_time
 from planck.cli.tell.styled import Line, make_line, make_lines
 from planck.cli.tell.team_rows import draw_end
+from planck.records.outcome import PlanckError
 from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
     from planck.cli.chat.talk import Talk
     from planck.headless import ShellCommand
 
+_PAGE = 1 << 20
+"""Characters of outputs that are read for one page: it is wrapped again whenever the width changes."""
 _END = 5
 """Lines of each output where nothing can be scrolled."""
+
+
+async def unfold(talk: "Talk", folded: "Iterable[Told | Said]") -> list[list[Line]]:
+    """Each folded block, the newest first, with its whole text: more than a page can hold is left out."""
+    blocks, room = [], _PAGE
+    for told in folded:
+        text = await _read_whole(talk, told) if room > 0 else told.rest
+        room -= len(text)
+        blocks.append([((told.title or "message", "bold"),), *make_lines(text, "", "  "), ()])
+    return blocks
+
+
+async def _read_whole(talk: "Talk", told: "Told | Said") -> str:
+    if not isinstance(told, Told) or not told.call:
+        return told.rest
+    from planck.headless import read_end
+
+    try:
+        file = await asyncio.to_thread(talk.planck.find_output, talk.session.id, told.call)
+        return await asyncio.to_thread(read_end, file) if file else told.rest
+    except (PlanckError, OSError):  # what the model was shown of it is better than nothing
+        return told.rest
 
 
 async def run_jobs(talk: "Talk", rest: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from planck.cli.ask.prompt import ApprovalPrompt
 from planck.cli.screen.region import MAX_LIVE
 from planck.cli.tell.styled import Line, cut, make_line
-from planck.cli.tell.team_rows import TeamRows
+from planck.cli.tell.team_rows import OUTPUT, TeamRows, draw_end
 from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class LiveRows:
             took = f"  {aside.seconds:.0f} s"
             words = cut(make_line(aside.words, "dim"), width - len(took))
             rows.append((*words, (took, "dim")))
+            rows += draw_end(talk.read_own(aside), OUTPUT)
         rows += self._list_queued(width)
         if talk.rewind_to:
             rows.append(make_line("↶ Your next message rewinds the session first · Ctrl+C cancels", "yellow"))

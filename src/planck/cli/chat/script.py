@@ -37,7 +37,7 @@ class Script:
         self._approver = approver
         self._lines = Lines()
         if approver:
-            approver.attach(terminal, self._lines.mark)
+            approver.attach(terminal, self._lines.mark, self._note_diff)
         self._talk = Talk(planck_, options, self, streams=terminal.rich)
         self._talk.open(session)
         self._warned = False
@@ -123,6 +123,9 @@ class Script:
 
     def copy(self, text: str) -> bool:
         return False
+
+    def _note_diff(self, call_id: str) -> None:
+        self._talk.teller.seen_diffs.add(call_id)
 
     async def _take(self, line: str) -> None:
         self._warned = False

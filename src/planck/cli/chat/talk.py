@@ -87,6 +87,8 @@ class Talk:
         self._listener = listener
         self._work: asyncio.Task[None] | None = None
         self._shell: Aside | None = None
+        self._own_command: ShellCommand | None = None
+        """What runs in the user's shell, or ran there last."""
         self._compaction: Aside | None = None
         self._compacts = False
         """Whether what is said waits for the end of a compaction."""
@@ -129,6 +131,17 @@ class Talk:
         if queued := len(self.queued):
             said.append(_count(queued, "queued message", "queued messages"))
         return said
+
+    def list_running(self) -> "list[ShellCommand]":
+        """The commands that are waited for: those of agents, and the user's own."""
+        running = [one for one in self.session.commands() if one.running and not one.background]
+        own = self._own_command
+        return [*running, own] if own and own.running else running
+
+    def read_own(self, aside: "Aside") -> str:
+        """Returns what the user's own command has put out until now; empty where that is another work."""
+        own = self._own_command
+        return own.read_output() if aside is self._shell and own and own.running else ""
 
     def list_jobs(self) -> "list[ShellCommand]":
         return [one for one in self.session.commands() if one.background and one.running]
@@ -326,9 +339,9 @@ class Talk:
         unsent, self.queued = self.queued, []
         if not unsent:
             return
-        again = "; press Up to get them back" if self.frontend.live else ""
-        if again and self.leaving.is_set():
-            again = "; resume the session and press Up to get them back"
+        resume = "resume the session and " if self.leaving.is_set() else ""
+        back = f"; {resume}press Up to get {'it' if len(unsent) == 1 else 'them'} back"
+        again = back if self.frontend.live else ""
         messages = _count(len(unsent), "queued message was", "queued messages were")
         say(self.frontend, f"{messages} not sent{again}:", "yellow")
         for text, agent in unsent:
@@ -385,6 +398,8 @@ class Talk:
     def compact(self, focus: str) -> None:
         """Shortens the history beside the conversation; what is said meanwhile is sent behind it."""
         self._compacts = True
+        if not self.frontend.live:
+            say(self.frontend, "Compacting the history. Ctrl+C stops it.", "dim")
         self._compaction = self._begin("● compacting the history", self._compact(focus))
 
     async def _compact(self, focus: str) -> None:
@@ -412,7 +427,8 @@ class Talk:
         from planck.headless import run_in_shell
 
         try:
-            done = await run_in_shell(command, self.planck.project.here, self._keep_stopped)
+            here = self.planck.project.here
+            done = await run_in_shell(command, here, self._keep_stopped, self._watch_shell)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
             return
@@ -426,6 +442,9 @@ class Talk:
             await self.session.prompt(done.as_message(), steer=True)
         except PlanckError as failure:
             say_error(self.frontend, failure.err)
+
+    def _watch_shell(self, command: "ShellCommand") -> None:
+        self._own_command = command
 
     def _keep_stopped(self, run: "ShellRun") -> None:
         """Shows what a command had put out that the user stopped, and sends it with the next message."""

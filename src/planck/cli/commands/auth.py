@@ -55,6 +55,7 @@ async def _login(auth: headless.Auth, provider: str, device: bool) -> int:
     if device or auth.uses_device_code(provider):
         await auth.sign_in(provider, _show)
     else:
+        auth.check_takes_key(provider)  # before anybody is asked for one
         auth.store_key(provider, _read_key(provider))
     print(f"Signed in to {make_plain(provider)}.", file=sys.stderr)
     return 0

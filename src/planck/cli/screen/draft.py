@@ -21,6 +21,9 @@ class Editor(Protocol):
     def replace(self, text: str, cursor: int | None = None) -> None:
         """Another text; the cursor behind it unless it is said."""
 
+    def put_before(self, text: str) -> None:
+        """Text before what there is; the cursor stays where it is in that."""
+
     @property
     def inserting(self) -> bool:
         """False where a letter is a command: in the navigation of vi."""
@@ -64,6 +67,14 @@ class Draft:
     def replace(self, text: str, cursor: int | None = None) -> None:
         self._text = text
         self._late.clear()
+
+    def put_before(self, text: str) -> None:
+        self._text = text + self._text
+
+    @property
+    def behind(self) -> bool:
+        """Whether strokes wait, so that the text is not yet what was typed."""
+        return bool(self._late)
 
     def hand_over(self, editor: Editor) -> None:
         editor.replace(self._text)

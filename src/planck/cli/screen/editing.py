@@ -85,6 +85,9 @@ class RichEditor:
             Document(text, len(text) if cursor is None else cursor), bypass_readonly=True
         )
 
+    def put_before(self, text: str) -> None:
+        self.replace(text + self.text, len(text) + self.cursor)
+
 
 if TYPE_CHECKING:
     _: type["Editor"] = RichEditor

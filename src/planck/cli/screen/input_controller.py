@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from planck.cli.screen.completion import Choice, Menu
+from planck.cli.screen.draft import Editor
 from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.inputs import Input, Pressed, Submitted
@@ -12,6 +13,8 @@ from planck.cli.screen.key_guard import REPEAT, TYPING, KeyGuard, Verdict
 from planck.cli.screen.key_map import KeyMap
 from planck.cli.screen.keyboard import Paste, Stroke
 
+_WHOLE = frozenset({"submit", "queue", "older", "newer", "search", "editor"})
+"""What these do goes by the whole text, and not by what of it the first frame's editor could write."""
 TWICE = 2.0
 """Seconds within which a key again means more."""
 
@@ -42,6 +45,8 @@ class InputController:
         self.queued = 0
         self.private = False
         """Whether what is typed answers a question, and is in no history."""
+        self._held: list[Stroke | Paste] = []
+        """What was pressed before the full editor was there, and waits for it."""
         self._tab = False
         """Whether Tab was pressed before it was known what completes the word."""
         self._screen = screen
@@ -57,6 +62,9 @@ class InputController:
         self._pressed: tuple[str, float] = ("", -1.0)
 
     def take(self, item: Stroke | Paste) -> None:
+        if self._held or (self.input.behind and self._key_map.keys.get(_key_of(item)) in _WHOLE):
+            self._held.append(item)
+            return
         now = asyncio.get_running_loop().time()
         self.settle_tab()
         if isinstance(item, Paste):
@@ -67,6 +75,13 @@ class InputController:
             if item.text:
                 self._wrote = now
         self._last = (item.key, now)
+
+    def use_editor(self, editor: Editor) -> None:
+        """Goes on with the full editor, and does what waited for it."""
+        self.input.use(editor)
+        held, self._held = self._held, []
+        for item in held:
+            self.take(item)
 
     async def answer(self, keys: Collection[str]) -> str:
         """The key that answers a question, once `arm` was called; empty: `give_up` was."""
@@ -166,9 +181,9 @@ class InputController:
             case Verdict.INPUT:
                 self._withdraw()
                 if stroke.key == "enter" and not self.input.text:
-                    self._screen.hint(
-                        f"Enter alone is not an answer; press one of: {' '.join(sorted(guard.keys))}"
-                    )
+                    letters = sorted(key for key in guard.keys if len(key) == 1)
+                    press = f"press one of: {' '.join(letters)}" if letters else "write one, or press Esc"
+                    self._screen.hint(f"Enter alone is not an answer; {press}")
                 return False
         return True
 
@@ -294,3 +309,7 @@ class InputController:
             self._screen.tell(Pressed("queued"))
             return True
         return self.input.older() if action == "older" else self.input.newer()
+
+
+def _key_of(item: Stroke | Paste) -> str:
+    return item.key if isinstance(item, Stroke) else ""

@@ -60,6 +60,11 @@ class InputLine:
     def inserting(self) -> bool:
         return self._editor.inserting
 
+    @property
+    def behind(self) -> bool:
+        """Whether some of what was typed waits for the full editor."""
+        return isinstance(self._editor, Draft) and self._editor.behind
+
     def use(self, editor: Editor) -> None:
         """Go on with the full editor; what the draft could not do yet is done now."""
         if isinstance(self._editor, Draft):
@@ -80,6 +85,10 @@ class InputLine:
 
     def replace(self, text: str) -> None:
         self._editor.replace(self._fold(text))
+
+    def put_before(self, text: str) -> None:
+        """Lines above what is being typed, which goes on where it is."""
+        self._editor.put_before(self._fold(text) + ("\n" if self._editor.text else ""))
 
     def complete(self, start: int, text: str) -> None:
         before, behind = self.shown, self._editor.text[self._editor.cursor :]

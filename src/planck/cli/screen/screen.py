@@ -198,7 +198,8 @@ class Screen:
         """
         left = self._unsent.begin(folder, place, name, others=others)
         if left:
-            self.edit("\n".join(filter(None, (left, self.draft))))
+            self._controller.input.put_before(left)
+            self.touch()
         self._keep_draft()
         return bool(left)
 
@@ -457,7 +458,7 @@ class Screen:
             await self.shown()
         # In a thread, so that strokes are taken and painted meanwhile.
         editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
-        self._controller.input.use(editing.RichEditor(vi=self.key_map.vi))
+        self._controller.use_editor(editing.RichEditor(vi=self.key_map.vi))
         self.touch()
 
     def _complete(self) -> None:

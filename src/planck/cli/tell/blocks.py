@@ -11,7 +11,7 @@ from planck.cli.tell.diffs import compare, count_changes, draw_diff, find_after
 from planck.cli.tell.figures import format_count, format_time
 from planck.cli.tell.styled import INDENT, Line, Span, as_text, make_line, make_lines
 from planck.records.outcome import Err
-from planck.records.tools import find_row, find_subject
+from planck.records.tools import COMMAND_TOOLS, find_row, find_subject
 from planck.records.visible import fit_line
 
 FOLDED = 3
@@ -31,6 +31,8 @@ class Told(msgspec.Struct, frozen=True):
     """Whether a line that is too wide goes on below; else it is cut."""
     prefix: Line = ()
     """What stands before a text that somebody said."""
+    call: str = ""
+    """The call whose whole output is kept beside the log; empty: `rest` is all of it."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -117,6 +119,11 @@ def draw_call(
         notes.append("unchanged")
     if ended["ok"] and find_row(name).shown == "count":
         notes.append(ended.get("summary") or _count_lines(output))
+    background = (
+        ended["ok"] and name in COMMAND_TOOLS and isinstance(started, dict) and started.get("background")
+    )
+    if background:
+        notes.append("in the background")
     if refused:
         notes.append(refused)
     elif ended["duration_ms"] >= 100:
@@ -126,14 +133,17 @@ def draw_call(
     if diff:
         whole = "\n".join(as_text(line) for line in draw_diff(diff, len(diff), ""))
         return Told((head, *(() if seen else draw_diff(diff))), label, whole)
-    # Why a call was denied is told by the decision; the rest is what the model reads.
+    # Why a call was denied is told by the decision; how a command in the background is read and stopped is
+    # for the model.
     error = ended.get("error") or {}
-    most = 0 if error.get("kind") == "permission_denied" else _count_shown(name, ended["ok"])
+    untold = background or error.get("kind") == "permission_denied"
+    most = 0 if untold else _count_shown(name, ended["ok"])
     shown = _drop_details(output) if error else output
     lines, folded = fold(
         shown, most, ended.get("lines", 0), first=bool(error), failed=not ended["ok"], call=ended["id"]
     )
-    return Told((head, *lines), label, output if folded else "", wraps=bool(error))
+    kept = ended["id"] if folded and ended.get("spilled") else ""
+    return Told((head, *lines), label, output if folded else "", wraps=bool(error), call=kept)
 
 
 def _drop_details(output: str) -> str:

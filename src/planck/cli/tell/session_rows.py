@@ -64,7 +64,7 @@ def make_rows(
         for info, indent, note in zip(sessions, indents or repeat(""), notes or repeat(""), strict=False)
     ]
     names = max((len(indent) + count_columns(fit_line(info.name, 24)) for info, indent, _ in rows), default=0)
-    teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
+    teams = max((count_columns(fit_line(_name_team(info), 14)) for info in sessions), default=0)
     if head:
         names, teams = max(names, len("NAME")), teams and max(teams, len("TEAM"))
     if head and sessions:
@@ -77,7 +77,7 @@ def make_rows(
             yield f"{indent}{_pad(info.name, room)} {state} {age}"
             yield f"{indent}  {fit_line(said, width - len(indent) - 2)}".rstrip()
             continue
-        team = f"{_pad(info.team, teams)} " if teams else ""
+        team = f"{_pad(_name_team(info), teams)} " if teams else ""
         id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
         name = indent + _pad(info.name, names - len(indent))
         row = f"{name} {state} {team}{format_cost(info):>8} {age}  {id}"
@@ -144,6 +144,11 @@ def format_cost(info: "SessionInfo") -> str:
     if cost is None:
         return "?"
     return f"{about}${cost:.2f}" if cost >= 0.005 or not cost else f"{about}<$0.01"
+
+
+def _name_team(info: "SessionInfo") -> str:
+    """A team that was given by its folder has the name of that: a list has no room for a path."""
+    return info.team.rstrip("/").rpartition("/")[2]
 
 
 def _pad(text: str, width: int) -> str:

@@ -12,7 +12,7 @@ from planck.records.rows import AgentRow, OpenCall, OpenQuestion
 from planck.records.tools import ASK
 from planck.records.visible import count_columns
 
-_OUTPUT = 4
+OUTPUT = 4
 """Lines of the output of the command that put something out last."""
 _MOST = 6
 """Agents with a line of their own."""
@@ -63,7 +63,7 @@ class TeamRows:
         shown = busy if len(busy) <= _MOST else busy[: _MOST - 1]
         lines = [self._draw(row, widest, width) for row in shown]
         more = len(busy) > len(shown)
-        spare = min(_OUTPUT, room - len(lines) - more)
+        spare = min(OUTPUT, room - len(lines) - more)
         call, output = self._live_board.find_output(call.id for row in shown for call in _list_running(row))
         if call and spare > 0:
             at = next(at for at, row in enumerate(shown, 1) if any(one.id == call for one in row.calls))
@@ -81,10 +81,17 @@ class TeamRows:
         if note:
             return (("  ", ""), words[0], (" · ", "dim"), *note)
         while len(words) > 1 and sum(count_columns(text) + 3 for text, _ in words) > width:
-            # While it works, the key that stops it is worth more than figures.
-            words.pop(-2 if self.working and len(words) > 2 else -1)
+            words.pop(self._find_least(words))
         parts = [part for word in words for part in ((" · ", "dim"), word)]
         return (("  ", ""), *parts[1:])
+
+    def _find_least(self, words: Sequence[tuple[str, str]]) -> int:
+        """While it works, the keys that stop it are worth more than figures, and one of them than counts."""
+        if not self.working or len(words) < 3:
+            return -1
+        keys = 2 if self.board.questions else 1
+        is_figure = len(words) > keys + 1 and words[-1 - keys][1] == "dim"
+        return -1 - keys if is_figure else -2
 
     def _list_words(self) -> Iterator[tuple[str, str]]:
         board = self.board

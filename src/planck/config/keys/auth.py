@@ -24,8 +24,8 @@ class Auth:
         entry = provider_entry(self._config, provider)
         return entry.oauth is not None and not entry.withhold_key
 
-    def store_key(self, provider: str, key: str) -> None:
-        """Keep an API key in the credential file; the environment, where set, still comes first."""
+    def check_takes_key(self, provider: str) -> None:
+        """Raises where the provider is one that is asked without a key."""
         if not provider_entry(self._config, provider).has_api_key:
             raise AuthError(
                 ErrorKind.INVALID_ARGS,
@@ -33,6 +33,10 @@ class Auth:
                 f'takes one now, run "planck setup" again, or first remove `has_api_key` from '
                 f"providers.{provider} in the configuration.",
             )
+
+    def store_key(self, provider: str, key: str) -> None:
+        """Keep an API key in the credential file; the environment, where set, still comes first."""
+        self.check_takes_key(provider)
         if not key.strip() or any(char.isspace() or not char.isprintable() for char in key.strip()):
             raise AuthError(
                 ErrorKind.INVALID_ARGS,

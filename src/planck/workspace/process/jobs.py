@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -16,10 +17,11 @@ READ_BYTES = 1 << 20
 
 
 class ShellCommand(msgspec.Struct, frozen=True):
-    """A command that an agent started, and the process that it became."""
+    """A command that an agent or the user started, and the process that it became."""
 
     call_id: str
     agent_id: str
+    """Empty, as the call: it is the user's own."""
     text: str
     background: bool
     began: float
@@ -46,13 +48,18 @@ class ShellCommand(msgspec.Struct, frozen=True):
         if done.spilled is None:
             return done.output
         try:
-            with done.spilled.open("rb") as file:
-                left = max(file.seek(0, 2) - READ_BYTES, 0)
-                file.seek(left)
-                text = file.read(READ_BYTES).decode(errors="replace")
+            return read_end(done.spilled)
         except OSError:  # the disk was full, or somebody removed it
             return done.output
-        return f"[{left:,} earlier bytes are in {done.spilled}]\n{text}" if left else text
+
+
+def read_end(output: Path) -> str:
+    """Returns an output that is kept in a file; of more than a mebibyte the end, and a line that says so."""
+    with output.open("rb") as file:
+        left = max(file.seek(0, 2) - READ_BYTES, 0)
+        file.seek(left)
+        text = file.read(READ_BYTES).decode(errors="replace")
+    return f"[{left:,} earlier bytes are in {output}]\n{text}" if left else text
 
 
 class Jobs:
