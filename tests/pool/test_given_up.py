@@ -58,4 +58,9 @@ async def test_a_session_that_was_given_up_has_failed_with_a_reason(
         watched = await gate.planck("watch", id, "--json")
         assert watched.code == 1, watched
         assert watched.result["status"] == "failed"
-        assert reason in watched.result["errors"][-1]["message"]
+        gone = [error for error in watched.result["errors"] if error["kind"] == "target_gone"]
+        assert [reason in error["message"] for error in gone] == [True]
+        # From here on nothing was said: who waits for what comes next is told as well, and does not wait.
+        late = await gate.planck("watch", id, "--json", "--after", str(row["head"]))
+        assert late.code == 1, late
+        assert reason in late.result["errors"][-1]["message"]
