@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from planck.api.handlers.streams import PING, PING_SECONDS
 from planck.api.operations import Operation
 from planck.api.rights import find_ceiling
 from planck.api.session_cache import SessionCache
+from planck.closing import close_all
 from planck.headless import Client, NodeRow, Pool, RunResult, fail_result
 from planck.headless import Command as PoolCommand
 from planck.headless import SessionRow as QueuedSession
@@ -356,8 +358,7 @@ class Forwarder:
                 )
 
     async def aclose(self) -> None:
-        for client in self._clients.values():
-            await client.__aexit__(None, None, None)
+        await close_all(*(partial(client.__aexit__, None, None, None) for client in self._clients.values()))
 
 
 def _show_request(command: PoolCommand) -> tuple[str, dict[str, Any], str]:
