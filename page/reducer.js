@@ -130,6 +130,10 @@ function dropWaits(board, id) {
 	keep(board, 'owed', (letter) => !asked.has(letter.id));
 }
 
+function stopTurn(board, id, since, last_turn) {
+	changeRow(board, id, {status: 'idle', since, last_turn, opened_by: '', calls: [], stopping: false});
+}
+
 function inWords(value) { // as Python says it
 	if (isText(value)) return value;
 	if (value === null) return 'None';
@@ -168,8 +172,10 @@ const FOLDS = {
 	mode_changed: [changed, changeSession],
 	forked: [{session_id: text, at: whole}, (board, event, data) => {
 		forgetProcess(board);
+		for (const row of board.agents.filter((one) => one.status !== 'idle' && one.status !== 'ended')) stopTurn(board, row.id, event.ts, 'interrupted');
 		board.parent = data.session_id;
 		board.forked_at = data.at;
+		board.halted = true;
 	}],
 	agent_started: [{agent: {needed: true, id: must, type: text, name: text, role: text, model, delegator_id: text}}, (board, event, {agent: {id, type, name, role, model: its, delegator_id}}) => {
 		keep(board, 'agents', (one) => one.id !== id);
@@ -229,7 +235,7 @@ const FOLDS = {
 		if (!row) return;
 		dropWaits(board, row.id);
 		closeLetters(board, board.owed.filter((one) => one.id === row.opened_by && one.kind === 'ask').map((one) => one.id));
-		changeRow(board, row.id, {status: 'idle', since: event.ts, last_turn: data.status, opened_by: '', calls: [], stopping: false});
+		stopTurn(board, row.id, event.ts, data.status);
 	}],
 	assistant_message: [{message: {needed: true, usage: tokens}}, (board, event, {message: {usage}}, row) => {
 		if (!row) return;

@@ -23,7 +23,7 @@ ALLOWED = {
     "cli/ask/editor.py": (1, FRESH),
     "cli/commands/serve.py": (1, f"{HOME}; a new file only"),
     "cli/streams.py": (2, "/dev/null"),
-    "config/keys/credentials.py": (1, HOME),
+    "config/files.py": (1, HOME),
     "config/load.py": (1, HOME),
     "headless/services/demo.py": (2, FRESH),
     "headless/members/team_service.py": (3, f"{FRESH}: the program of a pipe, and its ends"),

@@ -26,11 +26,13 @@ SESSION = {
 }
 
 
-async def until(session: RemoteSession, type: str) -> None:
+async def until(session: RemoteSession, type: str) -> int:
+    """Returns the number of the first event of that type, once it is there."""
     async with asyncio.timeout(WAIT), aclosing(session.events()) as events:
         async for event in events:
             if event["type"] == type:
-                return
+                return int(event["seq"])
+    raise AssertionError(f"the stream ended without {type!r}")
 
 
 async def test_a_session_is_started_prompted_and_gives_its_result(tmp_path: Path) -> None:
@@ -362,15 +364,27 @@ async def test_a_prompt_that_no_agent_would_take_starts_nothing(tmp_path: Path) 
         assert [row["id"] async for row in client.sessions()] == [session.id]
 
 
-async def test_a_fork_of_a_session_at_work_is_told_as_a_list_tells_it(tmp_path: Path) -> None:
-    wait = asyncio.Event()
-    async with serving(tmp_path, [Say(text="never", wait=wait)]) as server, server.client() as client:
-        session = await client.start()
+@pytest.mark.parametrize("at", ["a prompt", "a turn", "a call", "a question"])
+async def test_a_fork_of_a_session_at_work_says_that_nobody_works_on_it(tmp_path: Path, at: str) -> None:
+    """By every way to ask: its row, the list, its board, why, and its result."""
+    call = ("bash", {"command": "sleep 60"}) if at == "a call" else ("write", {"path": "a", "content": "b"})
+    script = [Say(text="never", wait=asyncio.Event()) if at in ("a prompt", "a turn") else Say(calls=[call])]
+    types = {"a prompt": "message", "a turn": "turn_start", "a call": "tool_start"}
+    async with serving(tmp_path, script) as server, server.client() as client:
+        session = await client.start(mode="full" if at == "a call" else "ask")
         await session.prompt("work")
-        await until(session, "turn_start")
-        made = await session.ask("POST", "/fork", {})
+        seq = await until(session, types.get(at, "permission_request"))
+        made = await session.ask("POST", "/fork", {"at": seq})
+        fork = client.session(made["id"])
         (listed,) = [row async for row in client.sessions() if row["id"] == made["id"]]
         assert (made["state"], made) == ("interrupted", listed)
+        board = await fork.board()
+        (agent,) = board["agents"]
+        assert (board["state"], board["questions"]) == ("interrupted", [])
+        assert (agent["status"], agent["calls"], agent["opened_by"]) == ("idle", [], "")
+        assert "No process has this session open" in (await fork.ask("GET", "/why"))["lines"][0]
+        assert (await fork.ask("GET", "/result", after=0))["status"] == "interrupted"
+        assert (await session.board())["state"] in ("running", "waiting")
 
 
 async def test_a_damaged_session_is_exported_with_a_status_that_says_so(tmp_path: Path) -> None:

@@ -60,3 +60,16 @@ def test_a_file_that_cannot_be_read_now_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(PlanckError) as refused:
         TokenFile(tmp_path, "one", "https://one.example/mcp").update("tokens", 1)
     assert refused.value.err.kind is ErrorKind.AUTH_WRITE_FAILED
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
+def test_a_damaged_file_is_not_replaced(tmp_path: Path, content: bytes) -> None:
+    """What else is in it may still be of use to whoever repairs it."""
+    kept = tmp_path / "mcp-auth.json"
+    kept.write_bytes(content)
+    file = TokenFile(tmp_path, "one", "https://one.example/mcp")
+    assert not file.known
+    with pytest.raises(PlanckError, match='Rename it and run "planck mcp login NAME"') as refused:
+        file.update("tokens", 1)
+    assert refused.value.err.kind is ErrorKind.CORRUPT_AUTH
+    assert kept.read_bytes() == content

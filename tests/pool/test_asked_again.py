@@ -1,6 +1,7 @@
-"""A question that waits when its node dies is asked again by the next node, under the same id."""
+"""A question that waits when its node dies, or is cut off, is asked again under the same id."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.pool.nodes import hall, make_repository, until
 from tests.pool.test_pool import read_log, said, submit, wait_for_state
+from tests.postgres import run_sql
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
@@ -52,3 +54,45 @@ async def test_the_next_node_asks_again_under_the_same_id(tmp_path: Path, databa
         told = [event["data"]["text"] for event in log if event["type"] == "message"]
         assert len(told) == 2
         assert told[1].startswith("[planck: The machine that was working on this was lost.")
+
+
+async def test_a_node_that_was_stopped_for_longer_than_its_lease_asks_again(
+    tmp_path: Path, database: str
+) -> None:
+    """It is fenced when it goes on, and takes the session up again itself: nobody else is there."""
+    repo = make_repository(tmp_path / "repo")
+    config: dict[str, Any] = {"permissions": {"mode": "ask"}, "cluster": {"lease_s": 3, "beat_s": 0.5}}
+    async with WireServer(writes_once) as model, hall(tmp_path, database, model.url, **config) as nodes:
+        gate = await nodes.start("gate", "--work", "0")
+        north = await nodes.start("north", "--work", "1")
+        made = await submit(gate, repo)
+
+        async def asks() -> Any:
+            return json.loads((await gate.planck("answer", made["id"], "--json")).out)
+
+        async def read_questions() -> list[str]:
+            log = await read_log(gate, made["id"])
+            return [event["data"]["id"] for event in log if event["type"] == "permission_request"]
+
+        async def lapsed() -> Any:
+            return run_sql(
+                database, "SELECT 1 FROM nodes WHERE name = 'north' AND seen < now() - interval '3 s'"
+            )
+
+        async def asked_again() -> bool:
+            return len(await read_questions()) == 2
+
+        await until(asks, "it asks")
+        north.process.send_signal(signal.SIGSTOP)
+        await until(lapsed, "its lease is over")
+        north.process.send_signal(signal.SIGCONT)
+        await until(asked_again, "it asks again")
+        first, second = await read_questions()
+        assert first == second
+        done = await gate.planck("answer", made["id"], "--allow", "--question", first)
+        assert done.code == 0, done.err
+        await wait_for_state(gate, made["id"], "done")
+        log = await read_log(gate, made["id"])
+        decided = [event["data"]["decision"] for event in log if event["type"] == "permission_decision"]
+        ends = [event["data"]["status"] for event in log if event["type"] == "turn_end"]
+        assert (decided, ends) == (["allow"], ["completed"])

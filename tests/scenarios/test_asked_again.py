@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from planck.headless import Inbox, OpenSession
-from planck.testing import ScriptedProvider
-from tests.killed_asking import NAME, open_planck, wait_for_questions
-from tests.teams import facts
+from planck.llm.provider import Request
+from planck.records.messages import AssistantMessage
+from planck.testing import Say, ScriptedProvider
+from tests.killed_asking import NAME, WRITES, open_planck, wait_for_questions
+from tests.teams import ask, delegate, facts, write_team
 
 UNKNOWN = "interrupted"
 
@@ -224,3 +226,48 @@ async def test_an_interrupt_withdraws_the_question_for_good(place: Path) -> None
         events = await facts(session)
     assert len(describe(events)) == 4
     assert written(place) == {}
+
+
+@pytest.mark.parametrize("how", [ask, delegate], ids=["asked", "given a task"])
+async def test_a_worker_asks_again_and_its_report_arrives(tmp_path: Path, how: Callable[[str], Any]) -> None:
+    """Its orchestrator's own turn, if that waited for the worker, is interrupted as before."""
+    place, killed = tmp_path / "place", tmp_path / "killed"
+    place.mkdir()
+    members: list[dict[str, Any]] = [
+        {"type": "orchestrator", "name": "lead"},
+        {"type": "dev", "name": "ben", "tools": ["write"]},
+    ]
+    team = write_team(place / "team", *members)
+
+    def script(request: Request) -> Say | str:
+        said = any(isinstance(message, AssistantMessage) for message in request.history.messages)
+        if any(tool.name == "write" for tool in request.tools):
+            return "written" if said else Say(calls=[WRITES[0]])
+        return "thanks" if said else Say(calls=[how("ben")])
+
+    inbox = Inbox()
+    async with open_planck(place, ScriptedProvider(script), inbox) as planck, asyncio.timeout(30):
+        session = await planck.start(model="local/m", name=NAME, team=team)
+        await session.prompt("go")
+        await wait_for_questions(inbox, 1)
+        shutil.copytree(place, killed)  # what a kill would leave
+        before = inbox.pending()[0].id
+        await session.aclose()
+    shutil.rmtree(place)
+    killed.rename(place)
+    inbox = Inbox()
+    async with open_planck(place, ScriptedProvider(script), inbox) as planck, asyncio.timeout(30):
+        session = await planck.resume(NAME)
+        await wait_for_questions(inbox, 1)
+        (question,) = inbox.pending()
+        assert question.id == before
+        assert inbox.answer(question.id, question.digest, True) is None
+        await session.settled()
+        events = await facts(session)
+    assert written(place) == {"b": "by the agent\n"}
+    reports = [data["text"] for type, data in events if type == "message" and data["kind"] == "response"]
+    ends = [data["status"] for type, data in events if type == "turn_end"]
+    if how is delegate:
+        assert (reports, ends) == (["written"], ["completed"] * 3)
+    else:
+        assert (reports, ends) == ([], ["interrupted", "completed"])

@@ -1,14 +1,16 @@
 """Every frontend says why a call was denied and what the user can change; the page takes any log."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 import pytest
 
 from planck.acp_agent.narrator import Narrator, Offers
+from planck.archive import transcript
+from planck.archive.markdown import render_page
 from planck.cli.tell.blocks import Told
 from planck.cli.tell.styled import as_text
 from planck.cli.tell.teller import Teller
@@ -17,6 +19,8 @@ from planck.records import codec
 from planck.records.events import DeniedBy, Event
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session.result import summarise_run
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.store import Log
 from tests.web.sources import NODE, run_on_page
 
 LEAD = AgentSpec("a1", "lead", "lead", "orchestrator", ModelSpec("local", "m"))
@@ -76,11 +80,34 @@ def tell_stream(events: list[Event]) -> str:
     return frame.decode()
 
 
+class Written:
+    """A log that has these events."""
+
+    meta: Mapping[str, str] = {"id": "s1", "name": "s", "workspace": "/w"}
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        return iter(self._events)
+
+
+def tell_export(events: list[Event]) -> str:
+    return "".join(render_page(cast(Log, Written(events))))
+
+
+def tell_transcript(events: list[Event]) -> str:
+    told = transcript.tell(cast(SqliteReader, Written(events)))
+    return "\n".join(entry.text for entry in told.entries)
+
+
 FRONTENDS: dict[str, Callable[[list[Event]], str]] = {
     "terminal": tell_terminal,
     "lines": lambda events: tell_terminal(events, begins=True, streams=False),
     "resumed": lambda events: tell_terminal(events, echoes=True, ends=True),
     "editor": tell_editor,
+    "export": tell_export,
+    "transcript": tell_transcript,
     "result": tell_result,
     "stream": tell_stream,
 }

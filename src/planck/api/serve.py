@@ -37,6 +37,7 @@ from planck.api.pool.pool_node import PoolNode
 from planck.api.presence import Presence
 from planck.api.session_cache import SessionCache
 from planck.api.throttle import Throttle
+from planck.closing import close_all
 from planck.headless import (
     GuardedProtocol,
     Inbox,
@@ -246,15 +247,18 @@ class Server:
                 if task.done() and not task.cancelled():
                     task.result()  # what ended it: also why it can be no node any more
         finally:
-            if self._station:
-                await self._station.aclose()
-            sleeping.cancel()
-            await asyncio.gather(sleeping, return_exceptions=True)
-            self._web.should_exit = self._web.force_exit = True
-            await asyncio.wait({serving}, timeout=_STOP_SECONDS)
-            serving.cancel()
-            await self._cache.aclose()
+            leave = [self._station.aclose] if self._station else []
+            stop = partial(self._stop_serving, sleeping, serving)
+            await close_all(*leave, stop, self._cache.aclose)
         return self._exit or 0
+
+    async def _stop_serving(self, sleeping: "asyncio.Future[None]", serving: "asyncio.Future[None]") -> None:
+        sleeping.cancel()
+        await asyncio.gather(sleeping, return_exceptions=True)
+        assert self._web
+        self._web.should_exit = self._web.force_exit = True
+        await asyncio.wait({serving}, timeout=_STOP_SECONDS)
+        serving.cancel()
 
     def stop(self, code: int) -> None:
         """Takes no new work, ends turns, then connections; a second signal does not wait for these."""

@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,7 @@ from planck.api.live_session import LiveSession
 from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
+from planck.closing import close_all
 from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
 from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import RequestKey
@@ -170,9 +172,11 @@ class SessionCache:
 
     async def close(self, id: str, role: Role) -> None:
         """Closes it if it is open here; its streams end too, because a user said so."""
-        async with self._alone(id):
-            await self._end(id, role)
-        self.tell()
+        try:
+            async with self._alone(id):
+                await self._end(id, role)
+        finally:
+            self.tell()
 
     async def delete(self, id: str, role: Role) -> None:
         """Closes it, and removes it for good; who comes second finds nothing any more."""
@@ -221,11 +225,13 @@ class SessionCache:
         """Closes what `keep` opened; its streams go on, with what the log gets elsewhere."""
         live.users -= 1
         id = live.session.id
-        async with self._alone(id):
-            if self._live.get(id) is live:
-                del self._live[id]
-            await live.aclose()
-        self.tell()
+        try:
+            async with self._alone(id):
+                if self._live.get(id) is live:
+                    del self._live[id]
+                await live.aclose()
+        finally:
+            self.tell()
 
     async def drop_lost(self, id: str) -> None:
         """Closes what another node has taken over: it can't be written here, and may come back."""
@@ -238,7 +244,7 @@ class SessionCache:
     async def abandon(self) -> None:
         """Lets go of everything that is open: it is others' by now, and nothing can be written."""
         live, self._live = self.open_sessions, {}
-        await asyncio.gather(*(one.aclose() for one in live), return_exceptions=True)
+        await asyncio.gather(*map(self._close, live), return_exceptions=True)
         self.tell()
 
     async def _close_idle(self, live: LiveSession) -> None:
@@ -251,10 +257,11 @@ class SessionCache:
         self.tell()
 
     async def _close(self, live: LiveSession) -> None:
-        await live.aclose()
-        self._left[live.session.id] = live.board.seq
-        if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
-            await self.planck.forget(live.session.id)
+        id = live.session.id
+        # Each session of a pool has a Planck of its own.
+        forget = [partial(self.planck.forget, id)] if isinstance(self.planck, Pool) else []
+        await close_all(live.aclose, *forget)
+        self._left[id] = live.board.seq
 
     def forget(self, id: str) -> None:
         """Somebody else deleted it: its streams are over."""

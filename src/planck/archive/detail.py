@@ -7,7 +7,7 @@ import msgspec
 
 from planck.archive.listing import SessionInfo, Summary, describe_log
 from planck.records.board import Board
-from planck.records.events import TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.events import Forked, SessionResumed, TurnEnd, TurnStatus, UsageSpent, view
 from planck.records.outcome import Err, ErrorKind
 from planck.records.rows import AgentRow
 from planck.records.usage import Costs, Spent, Usage
@@ -46,11 +46,13 @@ class ReadLog(msgspec.Struct, frozen=True):
     info: SessionInfo
     costs: Costs
     last_text: str
+    cut: bool
+    """Whether it is a fork from the middle of a turn that nobody has opened yet."""
 
     @property
     def alive(self) -> bool:
         """Whether a process goes on with what the log leaves open."""
-        return self.info.state == self.board.state
+        return self.info.state == self.board.state and not self.cut
 
     def detail(self) -> SessionDetail:
         return SessionDetail(
@@ -102,10 +104,14 @@ class ReadLog(msgspec.Struct, frozen=True):
 
 
 def read_log(store: SqliteReader) -> ReadLog:
-    fold, text, problem = Summary(), "", ""
+    fold, text, problem, cut = Summary(), "", "", False
     costs = Costs()
     try:
         for event in store.read():
+            if event.type == Forked.type:
+                cut = fold.board.state in ("running", "waiting")
+            elif event.type == SessionResumed.type:
+                cut = False
             fold.add(event)
             if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
                 text = end.text or text
@@ -114,7 +120,7 @@ def read_log(store: SqliteReader) -> ReadLog:
     except StoreError as e:
         problem = str(e)
     costs.names |= {row.id: row.name for row in fold.board.agents}
-    return ReadLog(fold.board, describe_log(store, fold, problem), costs, text)
+    return ReadLog(fold.board, describe_log(store, fold, problem), costs, text, cut)
 
 
 def read_costs(store: SqliteReader) -> "CostReport":

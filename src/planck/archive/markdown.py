@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from planck.archive.transcript import Denials, describe_denial
 from planck.records import codec
 from planck.records.events import (
     USER,
@@ -10,6 +11,7 @@ from planck.records.events import (
     AssistantSaid,
     Envelope,
     ErrorEvent,
+    PermissionDecision,
     Rewound,
     ToolEnd,
     ToolStart,
@@ -28,10 +30,16 @@ def render_page(log: Log) -> Iterator[str]:
     id, workspace = meta.get("id", ""), meta.get("workspace", "")
     yield f"# Session {meta.get('name', '')}\n\nID `{id}`, workspace `{workspace}`\n"
     names: dict[str, str] = {USER: "User"}
+    denials = Denials()
     for event in log.read():
         fact = view(event)
         if isinstance(fact, AgentStarted):
             names[fact.agent.id] = fact.agent.name
+        elif isinstance(fact, PermissionDecision):
+            denials.add(fact)
+        elif isinstance(fact, ToolEnd) and (denial := denials.find(fact)):
+            yield f"\n{spell_out(_describe_denied(fact, denial))}\n"
+            continue
         if fact and (text := _render(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
             yield f"\n{spell_out(text)}\n"
 
@@ -57,6 +65,12 @@ def _render(fact: View, who: str, names: dict[str, str]) -> str:
             return f"*{who}: turn {fact.status.replace('_', ' ')}*"
         case _:
             return ""
+
+
+def _describe_denied(fact: ToolEnd, denial: PermissionDecision) -> str:
+    tried = fact.error.details.get("output") if fact.error else None
+    printed = f"\n\n{_fence(tried)}" if isinstance(tried, str) and tried else ""
+    return f"`{fact.name}` was {describe_denial(denial)}{printed}"
 
 
 def _fence(text: str, language: str = "") -> str:

@@ -13,6 +13,7 @@ from planck.records.events import (
     ErrorEvent,
     Event,
     Origin,
+    PermissionDecision,
     Renamed,
     Rewound,
     ToolEnd,
@@ -22,6 +23,7 @@ from planck.records.events import (
     View,
     view,
 )
+from planck.records.outcome import ErrorKind
 from planck.records.tools import find_row, find_subject
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
@@ -69,6 +71,7 @@ class _Teller:
     def __init__(self) -> None:
         self._names = {USER: "you"}
         self._open: dict[str, tuple[Event, str]] = {}
+        self._denials = Denials()
 
     def tell(self, event: Event, fact: View) -> list[Entry]:
         who = self._name(event.agent_id)
@@ -86,8 +89,12 @@ class _Teller:
                 self._open[fact.id] = (event, did)
             case ToolEnd():
                 _, did = self._open.pop(fact.id, (event, fact.name))
+                if denial := self._denials.find(fact):
+                    return [_entry(event, who, "did", f"{did}: {describe_denial(denial)}")]
                 if not (fact.ok and find_row(fact.name).shown == "message"):
                     return [_entry(event, who, "did", f"{did}: {_describe_end(fact)}")]
+            case PermissionDecision():
+                self._denials.add(fact)
             case ErrorEvent():
                 return [_entry(event, who, "noted", f"{fact.kind}: {fact.message}")]
             case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
@@ -106,6 +113,27 @@ class _Teller:
 
     def _name(self, id: str | None) -> str:
         return self._names.get(id or "", id or "planck")
+
+
+class Denials:
+    """Which calls were denied, and why: the result of such a call has words for the model alone."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[str, PermissionDecision] = {}
+
+    def add(self, fact: PermissionDecision) -> None:
+        self._by_call[fact.call_id] = fact
+
+    def find(self, end: ToolEnd) -> PermissionDecision | None:
+        fact = self._by_call.pop(end.id, None)
+        denied = end.error is not None and end.error.kind == ErrorKind.PERMISSION_DENIED
+        return fact if denied and fact and fact.decision == "deny" else None
+
+
+def describe_denial(fact: PermissionDecision) -> str:
+    """Returns for a person why a call was denied, and what they can change."""
+    why = f'by you: "{fact.words}"' if fact.by == "user" and fact.words else fact.reason
+    return f"denied: {why.rstrip('.')}. {fact.way_out}".rstrip()
 
 
 def _entry(event: Event, who: str, how: Literal["said", "did", "noted"], text: str) -> Entry:

@@ -1,10 +1,34 @@
-"""Files that people and other programs write in their own way: JSON with comments, maps of MCP servers."""
+"""Files that other programs write too: JSON with comments, maps of MCP servers, locks for a change."""
 
+import fcntl
 import json
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
+
+
+@contextmanager
+def hold_lock(file: Path) -> Iterator[None]:
+    """Keeps other processes and threads from changing a file between reading and replacing it.
+
+    Where its folder can't be written nothing is held: the change itself then says so. Nothing may be awaited
+    in it: a second one of the same loop would wait for ever.
+    """
+    try:  # a file beside it: one that is replaced keeps no lock
+        fd = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def parse_relaxed(text: str) -> Any:

@@ -70,7 +70,10 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
     A server's header may be a key: only the user reads the file from then on.
     """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with edit_json((home / "config.json").resolve(), hidden=0o077) as config:
+    from planck.config.files import hold_lock  # only for a change
+
+    file = home / "config.json"
+    with hold_lock(file), edit_json(file.resolve(), hidden=0o077) as config:
         yield config
 
 

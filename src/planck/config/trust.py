@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -217,22 +218,22 @@ class Trust:
                 ErrorKind.LIMIT_EXCEEDED,
                 f"This folder cannot be trusted permanently: {seen.unsound}. Pass --trust for each run.",
             )
-        stored = _read_stored(self._home)
-        stored.pop(_NO + self._key, None)
-        _store(self._home, {**stored, self._key: seen.hashes})
+        with _changing(self._home) as stored:
+            stored.pop(_NO + self._key, None)
+            stored[self._key] = seen.hashes
 
     def decline(self, seen: Content) -> None:
         """Remembers a no to exactly what was seen, so that nobody is asked again until a file changes."""
         if not seen.unsound:
-            _store(self._home, {**_read_stored(self._home), _NO + self._key: seen.hashes})
+            with _changing(self._home) as stored:
+                stored[_NO + self._key] = seen.hashes
 
     def take_back(self) -> bool:
         """False where there was none."""
-        stored = _read_stored(self._home)
-        had = stored.pop(self._key, None) is not None
-        if had:
-            _store(self._home, stored)
-        return had
+        if self._key not in _read_stored(self._home):
+            return False
+        with _changing(self._home) as stored:
+            return stored.pop(self._key, None) is not None
 
 
 OPEN_TO_AGENTS = (
@@ -437,8 +438,15 @@ def _read_stored(home: Path) -> dict[str, dict[str, str]]:
         ) from None
 
 
-def _store(home: Path, trusted: Mapping[str, Mapping[str, str]]) -> None:
+@contextmanager
+def _changing(home: Path) -> Iterator[dict[str, dict[str, str]]]:
+    """Gives what is stored to change, and keeps it; what other processes keep meanwhile stays."""
+    from planck.config.files import hold_lock  # only for a change
+
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with Root(home, protected=False).writing(_FILE) as slot:
-        slot.read(MAX_BYTES)
-        slot.replace(codec.encode(trusted), 0o600)
+    with hold_lock(trust_file(home)):
+        stored = _read_stored(home)
+        yield stored
+        with Root(home, protected=False).writing(_FILE) as slot:
+            slot.read(MAX_BYTES)
+            slot.replace(codec.encode(stored), 0o600)

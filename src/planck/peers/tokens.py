@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from planck.config.keys.credentials import SIGN_INS, hold_lock, refuse_write
+from planck.config.keys.credentials import SIGN_INS, hold_keys, refuse_write
 from planck.http.address import canonical
+from planck.http.errors import AuthError
 from planck.records import codec
+from planck.records.outcome import ErrorKind
 from planck.workspace.paths.regular import read_regular
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class TokenFile:
 
     def update(self, key: str, value: Any) -> None:
         """Keeps one more thing; what others keep in the file stays, also against other processes."""
-        with hold_lock(self._file):
+        with hold_keys(self._file):
             known = self._read_all(for_change=True)
             entry = known.get(self._key)
             known[self._key] = {**(entry if isinstance(entry, dict) else {}), key: value}
@@ -85,7 +87,7 @@ class TokenFile:
         """Takes them out; False: there were none."""
         if self._key not in self._read_all():
             return False
-        with hold_lock(self._file):
+        with hold_keys(self._file):
             known = self._read_all(for_change=True)
             known.pop(self._key, None)
             self._write_all(known)
@@ -95,23 +97,34 @@ class TokenFile:
         """`for_change`: raises if the file cannot be read now, so that it is not replaced."""
         try:
             found = codec.decode(read_regular(self._file, _MAX_BYTES))
-        except (FileNotFoundError, codec.DecodeError):
+        except FileNotFoundError:
             return {}
+        except codec.DecodeError:
+            found = None
         except OSError as problem:
             if for_change:
                 raise refuse_write(self._file, problem.strerror or str(problem)) from None
             return {}
+        if for_change and not isinstance(found, dict):
+            raise AuthError(
+                ErrorKind.CORRUPT_AUTH,
+                f"The file of sign-ins {str(self._file)!r} is damaged. "
+                'Rename it and run "planck mcp login NAME" for each server.',
+            )
         return found if isinstance(found, dict) else {}
 
     def _write_all(self, known: dict[str, Any]) -> None:
         fresh = self._file.with_name(f".mcp-auth.{os.getpid()}")
-        with suppress(FileNotFoundError):
-            fresh.unlink()
-        with open(fresh, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            file.write(codec.encode(known))
-            file.flush()
-            os.fsync(file.fileno())  # else a power cut may leave the name with nothing behind it
-        os.replace(fresh, self._file)
+        try:
+            with suppress(FileNotFoundError):
+                fresh.unlink()
+            with open(fresh, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(codec.encode(known))
+                file.flush()
+                os.fsync(file.fileno())  # else a power cut may leave the name with nothing behind it
+            os.replace(fresh, self._file)
+        except OSError as problem:
+            raise refuse_write(self._file, problem.strerror or str(problem)) from None
 
 
 class TokenDraft(TokenFile):
@@ -131,7 +144,7 @@ class TokenDraft(TokenFile):
         self._entry[key] = value
 
     def keep(self) -> None:
-        with hold_lock(self._file):
+        with hold_keys(self._file):
             known = self._read_all(for_change=True)
             known[self._key] = self._entry
             self._write_all(known)

@@ -132,7 +132,12 @@ def _resume_session(board: Board, event: Event, data: partial_views.SessionStart
 
 
 def _fork(board: Board, event: Event, data: partial_views.Forked) -> Board:
-    return replace(_forget_process(board), parent=data.session_id, forked_at=data.at)
+    """What the parent's agents were doing is the parent's: in the copy nobody works until it is opened."""
+    board = _forget_process(board)
+    for row in board.agents:
+        if row.status not in ("idle", "ended"):
+            board = _stop_turn(board, row.id, event.ts, "interrupted")
+    return replace(board, parent=data.session_id, forked_at=data.at, halted=True)
 
 
 def _forget_process(board: Board) -> Board:
@@ -278,15 +283,12 @@ def _end_turn(board: Board, event: Event, data: partial_views.TurnEnd) -> Board:
         return board
     board = _drop_waits(board, row.id)
     asked = tuple(one.id for one in board.owed if one.id == row.opened_by and one.kind == "ask")
+    return _stop_turn(_close_letters(board, asked), row.id, event.ts, data.status)
+
+
+def _stop_turn(board: Board, id: str, ts: str, status: str) -> Board:
     return _change_row(
-        _close_letters(board, asked),
-        row.id,
-        status="idle",
-        since=event.ts,
-        last_turn=data.status,
-        opened_by="",
-        calls=(),
-        stopping=False,
+        board, id, status="idle", since=ts, last_turn=status, opened_by="", calls=(), stopping=False
     )
 
 

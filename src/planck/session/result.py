@@ -212,8 +212,12 @@ def mark_stopped(result: RunResult, status: TurnStatus) -> RunResult:
 
 
 def fail_result(result: RunResult, err: Err) -> RunResult:
-    """Gives a run that nobody continues the status `failed`, with the reason as its last error."""
-    errors = (*result.errors, _error(None, err.kind, err.message, err.details))
+    """Gives a run that nobody continues the status `failed`, with the reason as its last error.
+
+    An error of that kind that is there says it already, as it was recorded.
+    """
+    told = any(error["kind"] == err.kind for error in result.errors)
+    errors = result.errors if told else (*result.errors, _error(None, err.kind, err.message, err.details))
     return msgspec.structs.replace(
         result, status=TurnStatus.FAILED, errors=errors, exit_code=int(Exit.FAILURE)
     )

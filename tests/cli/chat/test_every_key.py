@@ -181,3 +181,23 @@ async def test_an_editor_that_is_opened_with_something_else_leaves_the_terminal_
         assert run.text.count(" hand hand") == 0
         run.type("\x03")
         await type_and_see(run, "/none\r", "Unknown command /none")
+
+
+async def test_keys_that_the_user_changed_work_and_are_the_ones_that_hints_name(tmp_path: Path) -> None:
+    chosen = {"team": "a-q", "interrupt": "c-x", "clear": "c-y", "older": "a-o"}
+    async with WireServer(answer) as server:
+        bench = Bench(tmp_path, server.url, keys=chosen)
+        run = await on_terminal(home=bench.home, work=bench.work, columns=100)
+        at = await run.until("? keys")
+        await type_and_see(run, "\x1bq", "Team")
+        await type_and_see(run, *CLOSE[0])
+        await type_and_see(run, "\x18", "Press Ctrl+X again to rewind")
+        await type_and_see(run, "\x19", "Press Ctrl+Y again to exit")
+        await type_and_see(run, "wait\r", "until test -e go")
+        await type_and_see(run, "later\t", "queued: later")
+        await type_and_see(run, "\x1bo", "No longer queued: Tab queues it again, Ctrl+Y removes it")
+        await type_and_see(run, "\x19", "\x1b[2K> ")
+        at = await type_and_see(run, "\x18", "Interrupted · ")
+        run.type("\x04")
+        await run.until("Resume with: planck -r", at)
+        assert await run.end() == 0

@@ -400,6 +400,22 @@ def test_a_changed_key_does_what_the_table_says() -> None:
     run_virtual(main())
 
 
+def test_a_hint_names_the_key_that_was_pressed() -> None:
+    async def main() -> None:
+        hands = Hands({"interrupt": ["c-x", "esc"], "clear": "c-y"})
+        await hands.type("\x18", "\x19", "\x1b")
+        assert hands.hints == [
+            "Press Ctrl+X again to rewind to a message",
+            "Press Ctrl+Y again to exit",
+            "Press Esc again to rewind to a message",
+        ]
+        assert hands.told == []
+        await hands.type("\x18", "\x18", "\x19", "\x19")
+        assert hands.told == [Pressed("rewind"), Pressed("quit")]
+
+    run_virtual(main())
+
+
 def test_in_vi_esc_leaves_the_insertion_first() -> None:
     async def main() -> None:
         hands = Hands({"editing": "vi"})

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from planck.api.handlers.streams import PING, PING_SECONDS
 from planck.api.operations import Operation
 from planck.api.rights import find_ceiling
 from planck.api.session_cache import SessionCache
+from planck.closing import close_all
 from planck.headless import Client, NodeRow, Pool, RunResult, fail_result
 from planck.headless import Command as PoolCommand
 from planck.headless import SessionRow as QueuedSession
@@ -153,6 +155,12 @@ def _mark_failed(answer: Any, row: QueuedSession) -> Any:
     return answer
 
 
+def _describe_queued(row: QueuedSession) -> str:
+    needed = f" with {', '.join(row.needs)}" if row.needs else ""
+    why = f" It was not opened before: {hide_store(row.problem).removesuffix('.')}." if row.problem else ""
+    return f'{row.name} waits for a node{needed} that has room. Run "planck nodes list".{why}'
+
+
 def _describe_failed(row: QueuedSession) -> str:
     step = "Fix the problem" if row.problem else "Check the nodes' logs"
     why = (hide_store(row.problem) or "every node failed to open it").removesuffix(".")
@@ -214,6 +222,10 @@ class Forwarder:
 
     async def find_row(self, id: str) -> QueuedSession | None:
         return await self._pool.find_row(id)
+
+    async def find_result(self, id: str, after: int) -> RunResult | None:
+        """Returns what the log says of the work after that event, if a turn has ended since."""
+        return await asyncio.to_thread(self._cache.archive.result, id, after)
 
     async def find_unbegun(self, name: str) -> QueuedSession | None:
         """Returns what nobody has begun with, by its name: of the others the archive knows the names."""
@@ -346,8 +358,7 @@ class Forwarder:
                 )
 
     async def aclose(self) -> None:
-        for client in self._clients.values():
-            await client.__aexit__(None, None, None)
+        await close_all(*(partial(client.__aexit__, None, None, None) for client in self._clients.values()))
 
 
 def _show_request(command: PoolCommand) -> tuple[str, dict[str, Any], str]:
@@ -385,7 +396,9 @@ class _Forwarding:
         if row is not None and not row.head and self._operation.method == "GET":
             return await self._answer_unbegun(call, row)
         if row is not None and row.state == "failed" and self._operation.method == "GET":
-            return _mark_failed(await self._handler(call), row)
+            return await self._answer_failed(call, row)
+        if row is not None and row.state == "queued" and self._operation.name == "explain_wait":
+            return shapes.Why(lines=(_describe_queued(row),))
         owner = await self._elsewhere.find_owner(row)
         if owner is None:
             return await self._answer_here(call)
@@ -414,8 +427,9 @@ class _Forwarding:
                 return describe_details(row)
             case "read_board":
                 return Board()
-            case "explain_wait" if row.state == "failed":
-                return shapes.Why(lines=(_describe_failed(row),))
+            case "explain_wait":
+                failed = row.state == "failed"
+                return shapes.Why(lines=(_describe_failed(row) if failed else _describe_queued(row),))
             case "read_result" | "read_events" if row.state == "failed":
                 raise ApiError(410, ErrorKind.TARGET_GONE, _describe_failed(row))
             case "read_result":
@@ -427,6 +441,15 @@ class _Forwarding:
             case "read_events":
                 return Reply(200, b"", NDJSON)
         return await self._handler(call)
+
+    async def _answer_failed(self, call: Call, row: QueuedSession) -> Any:
+        """Answers for a session that no node continues: there is nothing to wait for."""
+        if self._operation.name != "read_result":
+            return _mark_failed(await self._handler(call), row)
+        result = await self._elsewhere.find_result(call.id, call.query.after or 0)
+        if result is None:
+            raise ApiError(410, ErrorKind.TARGET_GONE, _describe_failed(row))
+        return _mark_failed(result, row)
 
     async def _wait_for_events(self, call: Call) -> AsyncGenerator[bytes, None]:
         """Waits for a node to begin, then goes on with the stream of that node; ends if no node ever will."""

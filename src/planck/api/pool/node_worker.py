@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from planck.api.live_session import LiveSession
 from planck.api.rights import ROLES
 from planck.api.session_cache import SessionCache
+from planck.closing import close_all
 from planck.headless import Command as PoolCommand
 from planck.headless import Inbox, Outage, Pool, kill_children
 from planck.headless import SessionRow as QueuedSession
@@ -43,6 +45,8 @@ class NodeWorker:
     async def _run(self, row: QueuedSession) -> None:
         try:
             await self._work(row)
+        except Exception:  # this task's entry: it did what it could, and nobody waits for it
+            log.exception("session %s could not be closed", row.id)
         finally:
             if self._rows.get(row.id) is row:
                 del self._rows[row.id], self._works[row.id]
@@ -93,8 +97,7 @@ class NodeWorker:
             if failure.err.kind is not ErrorKind.WRITER_CONFLICT:  # then it is another node's by now
                 log.exception("session %s", row.id)
         finally:
-            await self._cache.let_go(live)
-            await self._pool.forget(row.id)
+            await close_all(partial(self._cache.let_go, live), partial(self._pool.forget, row.id))
 
     async def _give_back(self, row: QueuedSession, err: Err) -> None:
         log.warning("Could not open session %s: %s", row.id, err)

@@ -11,6 +11,7 @@ from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import Forwarder
 from planck.api.pool.node_worker import NodeWorker
 from planck.api.session_cache import SessionCache
+from planck.closing import close_all
 from planck.headless import BootClock, Inbox, Node, Pool, Terms, ThreadWatchdog, TokenRow
 from planck.records.outcome import PlanckError
 
@@ -146,13 +147,14 @@ class PoolNode:
         await self._node.leave()
 
     async def aclose(self) -> None:
-        await self._end_tasks()  # also where nobody stopped it: a server that was cancelled leaves none
+        # The tasks too, where nobody stopped it: a server that was cancelled leaves none.
+        await close_all(self._end_tasks, self._revoke, self._elsewhere.aclose, self.pool.aclose)
+
+    async def _revoke(self) -> None:
         digest = hashlib.sha256(self._access.token.encode()).hexdigest()
         with suppress(PlanckError, OSError, TimeoutError):
             async with asyncio.timeout(self._terms.beat_s):
                 await self.pool.roster.revoke_token(digest)
-        await self._elsewhere.aclose()
-        await self.pool.aclose()
 
 
 def _note_end(task: "asyncio.Future[None]") -> None:

@@ -233,7 +233,7 @@ class Conversation:
         if self._screen.keep_draft(folder, place, session.id, others=not (self._met or session.opened_at)):
             self._screen.hint("The message that you had not sent is in the input again")
         self._met = True
-        self._screen.show(LiveRows(self.talk, self._prompt, self._team, name_key(key_map, "older")))
+        self._screen.show(LiveRows(self.talk, self._prompt, self._team, key_map))
 
     def changed(self) -> None:
         busy = self.talk.busy
@@ -316,7 +316,9 @@ class Conversation:
             case "queued" if talk.queued:
                 text, agent = talk.queued.pop()
                 self._screen.edit(f"@{agent} {text}" if agent else text)
-                self._screen.hint("No longer queued: Tab queues it again, Ctrl+C removes it")
+                key_map = self._screen.key_map
+                queue, clear = name_key(key_map, "queue"), name_key(key_map, "clear")
+                self._screen.hint(f"No longer queued: {queue} queues it again, {clear} removes it")
                 self.changed()
             case "mode":
                 await self._next_mode()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from planck.cli.ask.prompt import ApprovalPrompt
+from planck.cli.screen.key_map import KeyMap, name_key
 from planck.cli.screen.region import MAX_LIVE
 from planck.cli.tell.styled import Line, cut, make_line
 from planck.cli.tell.team_rows import OUTPUT, TeamRows, draw_end
@@ -19,12 +20,13 @@ _TAIL = 2_000
 class LiveRows:
     """Asked for each frame, so that they fit the width and the seconds of now."""
 
-    def __init__(self, talk: "Talk", prompt: ApprovalPrompt, team: TeamRows, edits: str) -> None:
-        """`edits`: the key that takes back what is queued."""
+    def __init__(self, talk: "Talk", prompt: ApprovalPrompt, team: TeamRows, key_map: KeyMap) -> None:
         self._talk = talk
         self._prompt = prompt
         self._team = team
-        self._edits = edits
+        self._edits = name_key(key_map, "older")
+        """The key that takes back what is queued."""
+        self._clear = name_key(key_map, "clear")
 
     def lines(self, width: int) -> Sequence[Line]:
         talk = self._talk
@@ -52,7 +54,8 @@ class LiveRows:
             rows += draw_end(talk.read_own(aside), OUTPUT)
         rows += self._list_queued(width)
         if talk.rewind_to:
-            rows.append(make_line("↶ Your next message rewinds the session first · Ctrl+C cancels", "yellow"))
+            told = "↶ Your next message rewinds the session first"
+            rows.append(make_line(f"{told} · {self._clear} cancels", "yellow"))
         return rows
 
     def _list_queued(self, width: int) -> list[Line]:

@@ -36,6 +36,7 @@ class _Watch:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
+        self._seen: int = options.after
         self._show: Callable[[dict[str, Any]], None] = _print_json
 
     async def run(self, client: headless.Client) -> int:
@@ -69,8 +70,6 @@ class _Watch:
         head = (await session.board())["seq"]
         while self._seen < head and not following.done():
             await asyncio.wait({following}, timeout=0.05)
-
-    _seen = 0
 
     async def _follow(self, client: headless.Client, id: str) -> None:
         async with aclosing(client.session(id).events(self._options.after)) as events:

@@ -10,7 +10,7 @@ from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.inputs import Input, Pressed, Submitted
 from planck.cli.screen.key_guard import REPEAT, TYPING, KeyGuard, Verdict
-from planck.cli.screen.key_map import KeyMap
+from planck.cli.screen.key_map import KeyMap, spell_key
 from planck.cli.screen.keyboard import Paste, Stroke
 
 _WHOLE = frozenset({"submit", "queue", "older", "newer", "search", "editor"})
@@ -231,7 +231,7 @@ class InputController:
             case "interrupt":
                 return self._interrupt(stroke, twice)
             case "clear":
-                self._clear(twice)
+                self._clear(stroke, twice)
             case "exit":
                 if self.input.text:
                     return False
@@ -285,10 +285,10 @@ class InputController:
             self._screen.tell(Pressed("rewind"))
             self._pressed = ("", -1.0)
         else:
-            self._screen.hint("Press Esc again to rewind to a message", again=True)
+            self._screen.hint(f"Press {spell_key(stroke.key)} again to rewind to a message", again=True)
         return True
 
-    def _clear(self, twice: bool) -> None:
+    def _clear(self, stroke: Stroke, twice: bool) -> None:
         if self.input.text:
             self._remember(self.input.take().strip())
             self._screen.tell(Pressed("cleared"))
@@ -299,7 +299,7 @@ class InputController:
         elif twice:
             self._screen.tell(Pressed("quit"))
         else:
-            self._screen.hint("Press Ctrl+C again to exit", again=True)
+            self._screen.hint(f"Press {spell_key(stroke.key)} again to exit", again=True)
 
     def _move(self, action: str) -> bool:
         if self.menu.open:

@@ -5,7 +5,6 @@ token for each provider. Nothing here is ever logged, and no error shows a key.
 """
 
 import asyncio
-import fcntl
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -111,7 +110,7 @@ class CredentialFile:
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
-        with hold_lock(self.path):
+        with hold_keys(self.path):
             entries = self.read()
             entries.pop(provider, None)
             if saved is not None:
@@ -133,21 +132,16 @@ class CredentialFile:
 
 
 @contextmanager
-def hold_lock(file: Path) -> Iterator[None]:
-    """Keeps other processes and threads from changing a file of keys between reading and replacing it.
+def hold_keys(file: Path) -> Iterator[None]:
+    """As `hold_lock`, of a file of keys; makes its folder, and raises where that can't be made."""
+    from planck.config.files import hold_lock  # only for a change
 
-    Nothing may be awaited in it: a second one of the same loop would wait for ever.
-    """
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         raise refuse_write(file, problem.strerror or str(problem)) from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    with hold_lock(file):
         yield
-    finally:
-        os.close(fd)
 
 
 def refuse_write(file: Path, why: str) -> AuthError:

@@ -370,9 +370,9 @@ class Pool:
 
     async def aclose(self) -> None:
         async with AsyncExitStack() as closing:
+            closing.push_async_callback(asyncio.to_thread, self.shares.close)
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
-        await asyncio.to_thread(self.shares.close)
 
 
 def _describe(options: RunOptions, ceiling: Mode | None) -> dict[str, Any]:

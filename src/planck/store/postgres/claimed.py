@@ -1,8 +1,10 @@
 """The library of a node: one session that the roster gave it, on the engine that all of them share."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
+from planck.closing import close_all
 from planck.records.ports import Ids
 from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.library import PostgresLibrary
@@ -34,9 +36,11 @@ class ClaimedLibrary(PostgresLibrary):
         return await self.open_claimed(self._row.id, self._row.epoch)
 
     async def close(self, store: Store, id: str, name: str) -> None:
-        await super().close(store, id, name)
+        await close_all(partial(super().close, store, id, name), partial(self._release, store))
+
+    async def _release(self, store: Store) -> None:
         if self.releases and not (isinstance(store, PostgresStore) and store.abandoned):
-            await self._roster.release(id, self._row.epoch, "idle")
+            await self._roster.release(self._row.id, self._row.epoch, "idle")
 
     async def discard(self, store: Store) -> None:
         """What could not be begun stays in the roster: another node may be able to."""
