@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import statistics
 import struct
@@ -74,6 +75,7 @@ def _measure_start(home: Path, work: Path) -> None:
     painted, header, edited = [], [], []
     environment = {**os.environ, "PLANCK_HOME": str(home), "OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
     for number in range(STARTS + 1):
+        shutil.rmtree(home / "drafts", ignore_errors=True)  # what the one before had typed is put back
         with _Pty([str(Path(sys.executable).with_name("planck")), "-C", str(work)], environment) as run:
             run.read(lambda run=run: b"> " in run.seen)
             first = run.cpu()
