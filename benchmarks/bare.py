@@ -115,8 +115,8 @@ async def run_turns(port: int, turns: int) -> None:
     connection.transport.close()
 
 
-async def stream(port: int, deltas: int) -> None:
+async def stream(port: int, deltas: int, kind: str = "d") -> None:
     connection = await connect(port)
-    chunks = await connection.post(f"/d{deltas}/v1/chat/completions", b'{"messages":[]}')
+    chunks = await connection.post(f"/{kind}{deltas}/v1/chat/completions", b'{"messages":[]}')
     assert len(chunks) > deltas
     connection.transport.close()

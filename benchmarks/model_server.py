@@ -1,4 +1,7 @@
-"""For measuring: `/t<N>/v1` asks for N tool turns, `/d<N>/v1` streams N deltas, `/a<N>` those as Messages."""
+"""For measuring: `/t<N>/v1` asks for N tool turns, `/d<N>/v1` streams N deltas, `/a<N>` those as Messages.
+
+`/p<N>/v1` streams N deltas one by one, as a model does: each comes in a read of its own.
+"""
 
 import asyncio
 import subprocess
@@ -24,6 +27,8 @@ _CALL = _delta(
     '"function":{"name":"noop","arguments":"{\\"n\\": %d}"}}]}'
 )
 _DONE = b"data: [DONE]\n\n"
+_PACE = 0.0005
+"""Seconds between two deltas of `/p<N>`."""
 
 
 def _messages(count: int) -> bytes:
@@ -46,7 +51,7 @@ def _answer(path: str, body: bytes) -> bytes:
     kind, count = path[1], int(path[2:].partition("/")[0])
     if kind == "a":
         return _messages(count)
-    if kind == "d":
+    if kind in "dp":
         return _event(_delta('{"content":"word "}')) * count + _event(_STOP % "stop") + _DONE
     done = body.count(b'"role":"tool"')
     if done < count:
@@ -65,11 +70,12 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
                 if line.lower().startswith("content-length")
             )
             payload = _answer(path, await reader.readexactly(length))
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n"
-                % len(payload)
-                + payload
-            )
+            begin = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n"
+            writer.write(begin % len(payload) + (b"" if path[1] == "p" else payload))
+            if path[1] == "p":
+                for event in payload.split(b"\n\n")[:-1]:
+                    await asyncio.sleep(_PACE)
+                    writer.write(event + b"\n\n")
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()

@@ -66,6 +66,28 @@ async def test_compression_is_declined_and_a_name_given_unless_the_caller_says_o
     assert asked == [("identity", "planck"), ("identity", "me")]
 
 
+async def test_answers_that_arrive_at_once_in_pieces_do_not_mix(transport: HttpTransport) -> None:
+    """All connections read into one buffer."""
+
+    async def handler(peer: Peer) -> None:
+        line, _, _ = await peer.request()
+        body = line.encode() * 10
+        answer = OK + b"x-line: %s\r\ncontent-length: %d\r\n\r\n" % (line.encode(), len(body)) + body
+        for at in range(0, len(answer), 7):
+            await peer.send(answer[at : at + 7])
+            await asyncio.sleep(0)
+
+    async def get(url: str) -> tuple[str, bytes]:
+        async with aclosing(await transport.send("GET", url, {})) as response:
+            return response.headers["x-line"], await read_all(response)
+
+    async with raw_server(handler) as server:
+        got = await asyncio.gather(*(get(f"{server.url}/{number}") for number in range(20)))
+    lines = [f"GET /{number} HTTP/1.1" for number in range(20)]
+    assert got == [(line, line.encode() * 10) for line in lines]
+    assert server.accepted == 20
+
+
 async def test_bytes_on_an_idle_connection_end_it(transport: HttpTransport) -> None:
     idle, gone = asyncio.Event(), asyncio.Event()
 

@@ -73,6 +73,8 @@ async def read_all(response: Response, limit: int = 65_536) -> bytes:
 
 NOT_STARTED = "not_started"
 """In an error's details: a server of this machine refused, and never took a connection before."""
+_READ_BYTES = 262_144
+"""What one read may bring. All connections share it, and of its pages only those count that were written."""
 _IDLE_SECONDS = 30.0
 """Vendors close idle connections after 60 s and more: ours go first."""
 _IDLE_RACE_SECONDS = 2.0
@@ -90,6 +92,7 @@ class HttpTransport:
         self._tls: ssl.SSLContext | None = None
         self._reached: set[tuple[str, int]] = set()
         """Servers of this machine that took a connection: one that is gone may be starting again."""
+        self.reading = memoryview(bytearray(_READ_BYTES))
         self._closed = False
         """Connections that are still being made though nobody wants them any more."""
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from planck.records.outcome import ErrorKind
 from planck.store.sqlite.database import put_meta
@@ -43,10 +44,9 @@ class Epoch:
             if rows or blobs:
                 self.adopt(rows, (blobs or {}).items())
             return
-        # One cursor for all commits: a connection makes a new one for each of its statements. And no `bytes`:
-        # sqlite3 looks for an adapter for each, which is 2,000 instructions.
-        values = [value for seq, data, digest in rows for value in (seq, bytearray(data), bytearray(digest))]
-        if rows and not self._cursor.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
+        # One cursor for all commits: a connection makes a new one for each of its statements.
+        values = (*chain.from_iterable(rows), self._number)
+        if rows and not self._cursor.execute(_INSERTS[len(rows) - 1], values).rowcount:
             raise self._refuse()
 
     def adopt(self, rows: Iterable[Bound], blobs: Iterable[tuple[bytes, bytes]]) -> None:
