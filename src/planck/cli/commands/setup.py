@@ -7,6 +7,7 @@ import argparse
 from planck import headless
 from planck.cli.streams import format_error
 from planck.cli.tell.settings import name_key_source
+from planck.records.outcome import PlanckError
 from planck.records.visible import make_plain
 
 _LOCAL, _OTHER = "local", "other"
@@ -96,7 +97,11 @@ async def _ask_server(setup: headless.Setup, typed: dict[str, str]) -> headless.
         return await _ask(setup, typed)
     typed["address"] = address = _complete(address)
     key = _read("API key (hidden, empty if none is needed): ", hidden=True)
-    names = await setup.list_names(address, key)
+    try:
+        names = await setup.list_names(address, key)
+    except PlanckError as problem:
+        print(f"{format_error(problem.err.kind, problem.err.message)}\n")
+        return await _ask(setup, typed)
     if names:
         print(f"{make_plain(address)} has these models:")
         for number, name in enumerate(names[:_LISTED], 1):
@@ -160,4 +165,5 @@ def _choose(question: str, choices: list[str]) -> int | None:
             return None
         if answer.isdigit() and 1 <= int(answer) <= len(choices):
             return int(answer) - 1
+        print(f"Enter a number from 1 to {len(choices)}.")
     return None
