@@ -37,7 +37,9 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         "moves",
         (
             Command("new", "[TEAM]", "Start a new session, optionally with a team", "team"),
-            Command("clear", "", "Start a new session and clear the screen"),
+            Command(
+                "clear", "", "Clear the screen and start a new session with the same team, model and mode"
+            ),
             Command("resume", "[NAME]", "Resume another session", "session"),
             Command("sessions", "[TEXT]", "List the sessions in this folder, or search them"),
             Command("fork", "[NAME]", "Continue in a copy; this session stays unchanged", busy=False),
