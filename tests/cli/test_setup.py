@@ -103,8 +103,8 @@ async def test_a_server_lists_its_models_and_the_answers_survive_an_empty_one(tm
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("wrong", "refused the key. Enter another key. [not_authenticated]"),
-        ("", "needs a key. Enter it. [not_authenticated]"),
+        ("wrong", "refused the key. Enter another key."),
+        ("", "needs a key. Enter it."),
     ],
 )
 async def test_a_server_that_refuses_the_key_is_told_before_the_model_is_asked_for(
@@ -201,7 +201,7 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
         run.type("sk-ant-wrong\n")
         at = await run.until("Model [", at)
         run.type("\n")
-        at = await run.until("Enter another key. [not_authenticated]", at)
+        at = await run.until("Enter another key.\r\n[not_authenticated]", at)
         assert os.listdir(bench.home) == []
         at = await run.until("empty to quit", at)
         run.type("1\n")
