@@ -100,7 +100,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         "about",
         (
             Command("team", "", "Show who does what and who waits for whom"),
-            Command("agents", "", "Same as /team"),
+            Command("agents", "", "List the agent files that a team can use"),
             Command("jobs", "", "Show running commands and background commands with their output"),
             Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
             Command("tools", "", "List the orchestrator's tools"),

@@ -60,7 +60,7 @@ def _cells(row: headless.ModelRow) -> tuple[str, str, str, str]:
     )
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    window = f"{row.context_window:,} tokens of context"
+    window = f"{row.context_window:,} tokens"
     return f"{mark} {fit_line(row.label, 100)}", window, price, f"{row.source}{key}"
 
 
