@@ -117,16 +117,17 @@ async def test_a_server_that_refuses_the_key_is_told_before_the_model_is_asked_f
 
     async with WireServer(answer) as server:
         run = await on_terminal("setup", home=bare(tmp_path).home, work=tmp_path)
-        at = await run.until("empty to quit")
+        at = await run.until("empty to quit): ")
         run.type("7\n")
         at = await run.until("Enter a number from 1 to 5.", at)
+        at = await run.until("empty to quit): ", at)
         run.type("5\n")
-        at = await run.until("Address", at)
+        at = await run.until("localhost:8000/v1): ", at)
         run.type(f"{server.url}\n")
         at = await run.until("if none is needed): ", at)
         run.type(f"{key}\n")
         at = await run.until(said, at)
-        at = await run.until("empty to quit", at)
+        at = await run.until("empty to quit): ", at)
         run.type("5\n")
         at = await run.until(f"Address [{server.url}]: ", at)
         run.type("\n")
@@ -139,14 +140,14 @@ async def test_a_server_that_refuses_the_key_is_told_before_the_model_is_asked_f
 
 async def test_a_server_that_is_off_is_told_before_the_model_is_asked_for(tmp_path: Path) -> None:
     run = await on_terminal("setup", home=bare(tmp_path).home, work=tmp_path)
-    at = await run.until("empty to quit")
+    at = await run.until("empty to quit): ")
     run.type("5\n")
-    at = await run.until("Address", at)
+    at = await run.until("localhost:8000/v1): ", at)
     run.type("localhost:9\n")
     at = await run.until("if none is needed): ", at)
     run.type("\n")
     at = await run.until("Nothing is listening at http://localhost:9. Start the server", at)
-    await run.until("empty to quit", at)
+    await run.until("empty to quit): ", at)
     run.type("\n")
     assert await run.end() == 1
 
