@@ -15,6 +15,8 @@ from planck.records.specs import ModelSpec
 
 _PATIENCE = 2.0
 """Seconds for all questions to one server: a local one answers in milliseconds or is not there."""
+_LONG_PATIENCE = 15.0
+"""For a server that the user named, which may be far away or busy: somebody waits for this one."""
 
 _JSON = MappingProxyType({"content-type": "application/json"})
 _MAX_ANSWER = 4_000_000
@@ -64,7 +66,7 @@ async def list_names(transport: Transport, endpoint: Endpoint) -> list[str]:
     Raises where the server cannot be reached, or refuses the key.
     """
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_LONG_PATIENCE):
             root = openai_root(endpoint.base_url)
             listed = _objects(await _ask(transport, "GET", root, "/models", b"", endpoint.bearer), "data")
     except _Strange as strange:
