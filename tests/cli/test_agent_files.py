@@ -207,3 +207,16 @@ async def test_a_prompt_that_starts_with_a_space_is_text_and_not_a_command(tmp_p
         unknown = await bench.run("run", " /fxi it")
     assert (done.code, unknown.code) == (0, 0), (done.err, unknown.err)
     assert [asked.json["messages"][-1]["content"].strip() for asked in server.asked] == ["/fix it", "/fxi it"]
+
+
+async def test_slash_agents_lists_the_files_and_what_is_wrong_with_them(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    none = await bench.run("chat", stdin=b"/agents\n")
+    assert "No agent files found. Add one as .planck/agents/NAME.md." in none.out + none.err
+    write(bench.work / ".claude/agents", "reviewer.md", REVIEWER)
+    write(bench.work / ".claude/agents", "README.md", "About these files.\n")
+    done = await bench.run("chat", stdin=b"/agents\n")
+    said = done.out + done.err
+    assert "reviewer  (project)  " in said
+    assert "README.md: " in said
+    assert "/team shows the agents at work." in said

@@ -6,8 +6,13 @@ import re
 import signal
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal
+
+import pytest
 
 from planck.client import Client
+from planck.headless import open_demo
 from tests.command import WAIT, Bench, finish
 
 
@@ -44,6 +49,25 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
     assert {step["status"] for step in plans[-1]["steps"]} == {"completed"}
     for words in ("offline", "got 190, expected 180", "Fixed", "planck sessions", "planck run"):
         assert words in done.out
+
+
+@pytest.mark.parametrize(("pace", "least", "most"), [("brisk", 5, 12), ("slow", 20, 60)])
+async def test_a_demo_that_is_watched_waits_between_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pace: Literal["brisk", "slow"], least: int, most: int
+) -> None:
+    """The agents work one after another most of the time, so that what they wait for adds up."""
+    waited, sleep = list[float](), asyncio.sleep
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+        await sleep(0)
+
+    planck, task = open_demo(tmp_path, pace=pace)
+    async with planck:
+        session = await planck.start(name="demo")
+        monkeypatch.setattr("planck.headless.services.demo.asyncio", SimpleNamespace(sleep=wait))
+        assert (await session.run(task)).ok
+    assert least < sum(waited) < most
 
 
 async def test_a_demo_whose_work_fails_says_so_and_fails(tmp_path: Path) -> None:

@@ -262,6 +262,16 @@ async def test_a_server_of_this_machine_that_is_off_is_told_at_once(
     assert "retrying" not in done.out
 
 
+async def test_a_run_that_fails_says_so_in_its_error_and_its_last_line(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, f"http://127.0.0.1:{find_closed_port()}")
+    run = await on_terminal("run", "hi", home=bench.home, work=bench.work, columns=200)
+    assert await run.end() == 75
+    error, saved, last = filter(None, run.seen)
+    assert error.startswith("error: Nothing is listening at")
+    assert "Resume with: planck run -r" in saved
+    assert last.startswith("Failed before the first response was complete")
+
+
 async def test_a_server_that_answered_before_is_tried_again(tmp_path: Path) -> None:
     """It may be starting again."""
     from planck.http.transport import NOT_STARTED, HttpTransport

@@ -435,3 +435,33 @@ def _read_hint(hint: str) -> None:
         assert options.what, f"{hint!r} does not say which session"
     if name == "auth" and options.action in ("login", "logout"):
         assert options.provider, f"{hint!r} does not say which provider"
+
+
+async def _make_lists(folder: Path) -> Bench:
+    bench = Bench(folder, "http://127.0.0.1:9")
+    await bench.run("teams", "new", "a")
+    skill = bench.work / ".planck" / "skills" / "b" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: b\ndescription: Short.\n---\nDo.\n")
+    return bench
+
+
+@pytest.mark.parametrize("line", ["doctor", "models list", "tools list", "teams list", "skills", "sessions"])
+async def test_a_narrow_terminal_breaks_no_word_of_what_a_command_lists(tmp_path: Path, line: str) -> None:
+    bench = await _make_lists(tmp_path)
+    run = await on_terminal(*line.split(), home=bench.home, work=bench.work, columns=40)
+    await run.end()
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", run.text).split("\r\n")
+    assert [row for row in rows if len(row) >= 40 and " " in row.strip()] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "head"), [("teams list", "TEAM  MEMBERS"), ("skills", "SKILL  SCOPE    PATH")]
+)
+async def test_the_head_of_a_list_stands_over_its_columns(tmp_path: Path, line: str, head: str) -> None:
+    bench = await _make_lists(tmp_path)
+    run = await on_terminal(*line.split(), home=bench.home, work=bench.work, columns=200)
+    await run.end()
+    first, row = [*filter(None, run.text.split("\r\n"))][:2]
+    assert first == head
+    assert all(row[at - 1] == " " != row[at] for at in (head.index(word) for word in head.split()[1:]))

@@ -141,3 +141,22 @@ async def test_a_conversation_in_which_nothing_was_said_leaves_no_session(tmp_pa
         assert len(await list_names(bench)) == 1
         await leave(await talk(bench, "--name", "mine"))
         assert "mine" in await list_names(bench)
+
+
+@pytest.mark.parametrize("team", ["", "crew"])
+async def test_clear_keeps_what_was_chosen_for_the_conversation(tmp_path: Path, team: str) -> None:
+    other = {"id": "big", "model": "large", "provider": "local"}
+    bench = Bench(tmp_path, "http://127.0.0.1:9", models=[other])
+    folder = bench.work / ".planck" / "teams" / "crew"
+    await bench.run("teams", "new", "crew")
+    assert folder.is_dir()
+    lines = ["/mode workspace", "/model big", "/effort high", "/clear", "/status"]
+    done = await bench.run("chat", *(("--team", team) if team else ()), stdin="\n".join(lines).encode())
+    status = done.err[done.err.rindex("session   ") :]
+    assert "mode      workspace" in status
+    if team:
+        assert "team      orchestrator, builder, tester" in status
+    else:
+        assert "model     big, effort high" in status
+    new = await bench.run("chat", "--team", "crew", stdin=b"/new\n/status")
+    assert "team      orchestrator\n" in new.err

@@ -13,7 +13,7 @@ from tests.wire import chat
 from tests.wire.anthropic import Anthropic
 from tests.wire.openai_chat import OpenAIChat
 from tests.wire.script import Answer, Fault, Step, play
-from tests.wire.server import Asked, Reply, WireServer
+from tests.wire.server import Asked, Reply, WireServer, json_reply
 
 KEY = "sk-ant-right"
 
@@ -101,6 +101,58 @@ async def test_a_server_lists_its_models_and_the_answers_survive_an_empty_one(tm
 
 
 @pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("wrong", "refused the key. Enter another key."),
+        ("", "needs a key. Enter it."),
+    ],
+)
+async def test_a_server_that_refuses_the_key_is_told_before_the_model_is_asked_for(
+    tmp_path: Path, key: str, said: str
+) -> None:
+    def answer(asked: Asked) -> Reply:
+        if asked.headers.get("authorization") != "Bearer sk-right":
+            return json_reply({"error": {"message": "no"}}, status=401)
+        return json_reply({"data": [{"id": "only"}]})
+
+    async with WireServer(answer) as server:
+        run = await on_terminal("setup", home=bare(tmp_path).home, work=tmp_path)
+        at = await run.until("empty to quit): ")
+        run.type("7\n")
+        at = await run.until("Enter a number from 1 to 5.", at)
+        at = await run.until("empty to quit): ", at)
+        run.type("5\n")
+        at = await run.until("localhost:8000/v1): ", at)
+        run.type(f"{server.url}\n")
+        at = await run.until("if none is needed): ", at)
+        run.type(f"{key}\n")
+        at = await run.until(said, at)
+        at = await run.until("empty to quit): ", at)
+        run.type("5\n")
+        at = await run.until(f"Address [{server.url}]: ", at)
+        run.type("\n")
+        at = await run.until("if none is needed): ", at)
+        run.type("sk-right\n")
+        at = await run.until("[only]: ", at)
+        run.type("\x03")
+        assert await run.end() == 130
+
+
+async def test_a_server_that_is_off_is_told_before_the_model_is_asked_for(tmp_path: Path) -> None:
+    run = await on_terminal("setup", home=bare(tmp_path).home, work=tmp_path)
+    at = await run.until("empty to quit): ")
+    run.type("5\n")
+    at = await run.until("localhost:8000/v1): ", at)
+    run.type("localhost:9\n")
+    at = await run.until("if none is needed): ", at)
+    run.type("\n")
+    at = await run.until("Nothing is listening at http://localhost:9. Start the server", at)
+    await run.until("empty to quit): ", at)
+    run.type("\n")
+    assert await run.end() == 1
+
+
+@pytest.mark.parametrize(
     ("typed", "used"),
     [
         ("localhost:1/v1", "http://localhost:1/v1"),
@@ -123,6 +175,20 @@ async def test_an_address_gets_the_scheme_that_it_lacks(tmp_path: Path, typed: s
     assert os.listdir(bench.home) == []
 
 
+async def test_a_refused_key_from_a_variable_is_told_with_its_name(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+    async with WireServer(play(Anthropic(), vendor)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url}
+        wrong = {**environ, "ANTHROPIC_API_KEY": "sk-ant-wrong"}
+        done = await bench.run("run", "hi", env=wrong)
+        assert 'Correct the key in ANTHROPIC_API_KEY, or unset it and run "planck auth login' in done.err
+        hint = done.err.split('"')[1]
+        stored = await bench.run(*hint.split()[1:], stdin=KEY.encode(), env=wrong)
+        assert "ANTHROPIC_API_KEY is set and is used instead. Unset it" in stored.err
+        assert (await bench.run("run", "hi", env=wrong)).code != 0
+        assert (await bench.run("run", "hi", env=environ)).code == 0, "as both lines say"
+
+
 async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an_answer(
     tmp_path: Path,
 ) -> None:
@@ -136,7 +202,7 @@ async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an
         run.type("sk-ant-wrong\n")
         at = await run.until("Model [", at)
         run.type("\n")
-        at = await run.until("not_authenticated", at)
+        at = await run.until("Enter another key.\r\n[not_authenticated]", at)
         assert os.listdir(bench.home) == []
         at = await run.until("empty to quit", at)
         run.type("1\n")

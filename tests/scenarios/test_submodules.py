@@ -1,4 +1,4 @@
-"""A clone whose submodule is not checked out, as agents work in it in mode `workspace`."""
+"""Git in workspaces that are not a plain clone: submodules, checked out or not, and linked worktrees."""
 
 import subprocess
 from pathlib import Path
@@ -71,3 +71,50 @@ async def test_a_checked_out_submodule_can_be_worked_in(tmp_path: Path) -> None:
     _git(work, "submodule", "--quiet", "update", "--init")
     status, made = await _run(tmp_path, work, "git status --porcelain", "echo > lib/subm/made; git status -s")
     assert (status, made) == ("[no output]", " ? lib/subm\n")
+
+
+@pytest.mark.parametrize("place", ["worktree", "submodule"])
+async def test_git_works_where_the_repository_lies_outside_the_workspace(tmp_path: Path, place: str) -> None:
+    """The home is hidden from commands, and the repository's own folder is in it."""
+    work = clone(tmp_path)
+    if place == "worktree":
+        linked = tmp_path / "linked"
+        _git(work, "worktree", "add", "-q", str(linked))
+    else:
+        _git(work, "submodule", "--quiet", "update", "--init")
+        linked = work / "lib/subm"
+    log, around, made = await _run(
+        tmp_path,
+        linked,
+        "git log -1 --format=%h",
+        f"cat {work}/.gitmodules",
+        "touch $(git rev-parse --git-common-dir)/made",
+    )
+    assert log == _git(linked, "log", "-1", "--format=%h")
+    assert "No such file" in around, "the repository's other files stay hidden"
+    assert "Read-only" in made, made
+
+
+@pytest.mark.parametrize("known", ["by nothing", "by another folder", "by itself", "by a link in it"])
+async def test_a_git_file_shows_no_repository_that_does_not_know_the_folder(
+    tmp_path: Path, known: str
+) -> None:
+    work, linked = clone(tmp_path), tmp_path / "linked"
+    linked.mkdir()
+    git = work / ".git"
+    if known == "by itself":
+        made = linked / "worktrees/linked"
+        made.mkdir(parents=True)
+        (made / "gitdir").write_text(f"{linked}/.git\n")
+        (made / "commondir").write_text(f"{git}\n")
+        (linked / ".git").write_text(f"gitdir: {made}\n")
+    elif known == "by a link in it":
+        (linked / "git").symlink_to(git)
+        (linked / ".git").write_text("gitdir: git\n")
+    elif known == "by another folder":
+        _git(work, "worktree", "add", "-q", str(tmp_path / "other"))
+        (linked / ".git").write_bytes((tmp_path / "other/.git").read_bytes())
+    else:
+        (linked / ".git").write_text(f"gitdir: {git}\n")
+    (seen,) = await _run(tmp_path, linked, f"cat {git}/config")
+    assert "No such file" in seen

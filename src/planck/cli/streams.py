@@ -138,12 +138,25 @@ def format_sentence(message: str) -> str:
     return text if text.endswith((".", "?", "!", "…")) else f"{text}."
 
 
-def _print_line(text: str) -> None:
-    """On a terminal, breaks between words: commands in the text can be copied."""
-    if sys.stderr.isatty():
-        from shutil import get_terminal_size
-        from textwrap import fill
+def fit_rows(text: str, indent: str = "    ", stream: "Any" = None) -> str:
+    """Returns the text, on a terminal broken between words: commands in it can be copied.
 
-        width = max(20, get_terminal_size().columns - 1)
-        text = fill(text, width, break_long_words=False, break_on_hyphens=False)
-    print(text, file=sys.stderr)
+    `indent` stands before what continues a line.
+    """
+    stream = stream or sys.stdout
+    if stream is None or not stream.isatty():
+        return text
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = max(20, get_terminal_size().columns - 1)
+    return "\n".join(
+        fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        if len(line) > width
+        else line
+        for line in text.split("\n")
+    )
+
+
+def _print_line(text: str) -> None:
+    print(fit_rows(text, "", sys.stderr), file=sys.stderr)

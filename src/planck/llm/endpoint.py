@@ -14,7 +14,7 @@ _SECRETIVE = ("auth", "key", "token", "secret", "cookie", "password")
 class Endpoint:
     """A plain class, not a record: nothing can encode it into a log by accident."""
 
-    __slots__ = ("api", "base_url", "headers", "key", "name", "type")
+    __slots__ = ("api", "base_url", "headers", "key", "name", "type", "variable")
 
     name: str
     """A key of the configuration's `providers`."""
@@ -25,6 +25,8 @@ class Endpoint:
     """Empty: the vendor's own address."""
     key: str
     headers: Mapping[str, str]
+    variable: str
+    """The environment variable that holds the key, if one does."""
 
     def __init__(
         self,
@@ -34,9 +36,11 @@ class Endpoint:
         base_url: str = "",
         key: str = "",
         headers: Mapping[str, str] | None = None,
+        variable: str = "",
     ) -> None:
-        fields = (name, type, api, base_url.rstrip("/"), key.strip(), dict(headers or {}))
-        for field, value in zip(("name", "type", "api", "base_url", "key", "headers"), fields, strict=True):
+        fields = (name, type, api, base_url.rstrip("/"), key.strip(), dict(headers or {}), variable)
+        names = ("name", "type", "api", "base_url", "key", "headers", "variable")
+        for field, value in zip(names, fields, strict=True):
             object.__setattr__(self, field, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -10,10 +10,13 @@ from planck.http.transport import Transport, read_all
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.provider import ProviderError
 from planck.records import codec
+from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
 
 _PATIENCE = 2.0
 """Seconds for all questions to one server: a local one answers in milliseconds or is not there."""
+_LONG_PATIENCE = 15.0
+"""For a server that the user named, which may be far away or busy: somebody waits for this one."""
 
 _JSON = MappingProxyType({"content-type": "application/json"})
 _MAX_ANSWER = 4_000_000
@@ -58,18 +61,32 @@ async def discover(
 
 
 async def list_names(transport: Transport, endpoint: Endpoint) -> list[str]:
-    """Returns the names of the models of a server with an OpenAI-compatible API; none where it lists none."""
+    """Returns the names of the models of a server with an OpenAI-compatible API; none where it lists none.
+
+    Raises where the server cannot be reached, or refuses the key.
+    """
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_LONG_PATIENCE):
             root = openai_root(endpoint.base_url)
             listed = _objects(await _ask(transport, "GET", root, "/models", b"", endpoint.bearer), "data")
-    except (ProviderError, TimeoutError, _Strange):
+    except _Strange as strange:
+        if strange.status in (401, 403):
+            why = f"{endpoint.base_url} {'refused the key' if endpoint.key else 'needs a key'}"
+            raise ProviderError(
+                ErrorKind.NOT_AUTHENTICATED, f"{why}. {'Enter another key' if endpoint.key else 'Enter it'}."
+            ) from None
+        return []
+    except TimeoutError:
         return []
     return [name for model in listed if isinstance(name := model.get("id"), str)]
 
 
 class _Strange(Exception):
     """An answer is not what a server of this type gives; the text says which, and how."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 async def _list_ollama(transport: Transport, root: str) -> list[str]:
@@ -148,7 +165,7 @@ async def _ask(
     async with aclosing(response):
         answer = await read_all(response, _MAX_ANSWER)
     if response.status != 200:
-        raise _Strange(f"{method} {path} returned status {response.status}")
+        raise _Strange(f"{method} {path} returned status {response.status}", response.status)
     try:
         found = codec.decode(answer)
     except codec.DecodeError:

@@ -39,6 +39,8 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     if _matches(_UNREAD_CALL, f"{code} {said}"):
         details[UNREAD_CALL] = True
     hint = _HINTS.get(kind, "").format(provider=endpoint.name) or _hint(status)
+    if kind is ErrorKind.NOT_AUTHENTICATED and endpoint.variable:  # a stored key would not be used
+        hint = IN_VARIABLE.format(variable=endpoint.variable, provider=endpoint.name)
     why = f"{where}: {said}."
     asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
     return ProviderError(kind, f"{why} {hint}", details, retry_after=retry_after(asked), why=why)
@@ -53,6 +55,7 @@ _HINTS = {
     ErrorKind.RATE_LIMITED: _LATER,
     ErrorKind.OVERLOADED: _LATER,
 }
+IN_VARIABLE = 'Correct the key in {variable}, or unset it and run "planck auth login {provider}".'
 _MAX_MESSAGE = 600
 
 

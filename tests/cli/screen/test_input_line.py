@@ -201,6 +201,16 @@ def test_history_is_kept_at_once_with_its_lines(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_long_message_that_is_fetched_back_shows_its_first_line() -> None:
+    made = line()
+    message = "why does this fail?\n" + "".join(f"  frame {number}\n" for number in range(40))
+    made.replace(message)
+    assert made.lay_out(79, 8).rows == ["> why does this fail?[pasted 40 lines]"]
+    assert made.text == message
+    made.replace("x" * 5_000 + "\nand more")
+    assert made.lay_out(79, 8).rows == ["> [pasted 2 lines]"]
+
+
 @pytest.mark.parametrize("pasted", ["![badge](http://x)\n\nrm -rf ~\n", "!" + "x" * 5_000, "\n!a\nb"])
 def test_a_paste_that_nobody_saw_whole_is_said_and_not_run(pasted: str) -> None:
     made = line()

@@ -357,6 +357,18 @@ def test_a_cut_attempt_is_void() -> None:
     assert teller.tell(said("Whole.")) == [Answer("Whole.")]
 
 
+def test_a_reason_that_several_servers_have_is_told_once_and_each_server_is_named() -> None:
+    teller, told = Teller([LEAD]), list[str]()
+    for name, detail in [("one", "no SDK"), ("two", "no SDK"), ("one", "no SDK"), ("four", "four is off")]:
+        status = {"component": "mcp", "name": name, "state": "error", "detail": detail}
+        told += rows(teller.tell(event("status", status, delta=True)))
+    assert told == [
+        '  one: no SDK. Its tools are missing. To check it, run "planck mcp test one".',
+        "  two: not started either, for the same reason as one.",
+        '  four is off. Its tools are missing. To check it, run "planck mcp test four".',
+    ]
+
+
 def _message(text: str) -> SessionEvent:
     return event("message", {"from": "user", "to": "a1", "kind": "prompt", "text": text})
 

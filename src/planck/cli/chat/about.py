@@ -74,7 +74,16 @@ async def run_team(talk: "Talk", rest: str) -> None:
         say_rows(talk.frontend, [as_text(line) for line in draw_team(talk)])
 
 
-run_agents = run_team
+async def run_agents(talk: "Talk", rest: str) -> None:
+    found = talk.planck.resources.agents()
+    say_rows(
+        talk.frontend, [f"{one.name}  ({one.scope})  {one.description}" for one in found.agents.values()]
+    )
+    for file, problem in found.problems.items():
+        say(talk.frontend, f"{file}: {problem}", "yellow")
+    if not found.agents:
+        say(talk.frontend, "No agent files found. Add one as .planck/agents/NAME.md.")
+    say(talk.frontend, "/team shows the agents at work.", "dim")
 
 
 def draw_team(talk: "Talk") -> list[Line]:

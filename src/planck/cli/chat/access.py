@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from planck.cli.chat.intent import suggest
 from planck.cli.tell.blocks import Told, say, say_rows
-from planck.cli.tell.settings import MARKS, name_key_source, name_value_source
+from planck.cli.tell.settings import MARKS, name_key_source, name_value_source, tell_variable
 from planck.cli.tell.styled import make_lines
 from planck.records.visible import make_plain, spell_out
 
@@ -149,7 +149,7 @@ async def run_login(talk: "Talk", rest: str) -> None:
             say(frontend, "Nothing was stored.")
             return
         auth.store_key(rest, key)
-    say(frontend, f"Signed in to {rest}. The next request uses it.")
-    now = {row["provider"]: row["source"] for row in auth.status()}
-    if now.get(rest) not in ("", "file", "sign-in"):
-        say(frontend, f"{now[rest]} is set and comes first.", "yellow")
+    told = tell_variable(auth.status(), rest)
+    say(frontend, f"Signed in to {rest}.{'' if told else ' The next request uses it.'}")
+    if told:
+        say(frontend, told, "yellow")

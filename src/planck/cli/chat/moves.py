@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from planck.cli.chat.past import list_prompts
 from planck.cli.session import read_options
 from planck.cli.tell.blocks import say, say_rows
 from planck.cli.tell.session_rows import make_choices, make_rows
+from planck.records import codec
 from planck.records.specs import RunOptions
 from planck.records.visible import fit_line
 
@@ -17,13 +19,21 @@ if TYPE_CHECKING:
 _LISTED = 200
 
 
+class _Began(msgspec.Struct):
+    team: str = ""
+
+
 def _read_for_resume(talk: "Talk") -> RunOptions:
     """Returns what the command line says of a session that has a model of its own."""
     return replace(read_options(talk.options), model="")
 
 
 async def run_new(talk: "Talk", rest: str) -> None:
-    options = replace(read_options(talk.options), team=rest, name="")
+    await _start(talk, team=rest)
+
+
+async def _start(talk: "Talk", **chosen: str) -> None:
+    options = replace(read_options(talk.options), **{**chosen, "name": ""})
     session = await talk.planck.start(settings=options)
     before = "" if talk.is_empty else talk.session.name
     await talk.change(session)
@@ -33,8 +43,12 @@ async def run_new(talk: "Talk", rest: str) -> None:
 
 
 async def run_clear(talk: "Talk", rest: str) -> None:
+    """Keeps what was chosen for the conversation: its team, or its model, and the permission mode."""
+    began = codec.decode_as(bytes(next(talk.session.recorded()).data), _Began)
+    model = talk.session.orchestrator.model
+    own = {} if began.team else {"model": model.label, "effort": str(model.params.get("effort", ""))}
     talk.frontend.clear()
-    await run_new(talk, rest)
+    await _start(talk, team=began.team, mode=talk.mode, **own)
 
 
 async def run_resume(talk: "Talk", rest: str) -> None:

@@ -37,7 +37,9 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         "moves",
         (
             Command("new", "[TEAM]", "Start a new session, optionally with a team", "team"),
-            Command("clear", "", "Start a new session and clear the screen"),
+            Command(
+                "clear", "", "Clear the screen and start a new session with the same team, model and mode"
+            ),
             Command("resume", "[NAME]", "Resume another session", "session"),
             Command("sessions", "[TEXT]", "List the sessions in this folder, or search them"),
             Command("fork", "[NAME]", "Continue in a copy; this session stays unchanged", busy=False),
@@ -98,7 +100,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
         "about",
         (
             Command("team", "", "Show who does what and who waits for whom"),
-            Command("agents", "", "Same as /team"),
+            Command("agents", "", "List the agent files that a team can use"),
             Command("jobs", "", "Show running commands and background commands with their output"),
             Command("interrupt", "[NAME]", "Stop one member, or all", "member"),
             Command("tools", "", "List the orchestrator's tools"),

@@ -12,7 +12,7 @@ from planck.cli.output import print_json
 from planck.cli.parser import add_shared
 from planck.cli.place import find_place
 from planck.cli.tell.session_rows import make_table
-from planck.cli.tell.settings import name_key_source
+from planck.cli.tell.settings import name_key_source, tell_variable
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -58,6 +58,8 @@ async def _login(auth: headless.Auth, provider: str, device: bool) -> int:
         auth.check_takes_key(provider)  # before anybody is asked for one
         auth.store_key(provider, _read_key(provider))
     print(f"Signed in to {make_plain(provider)}.", file=sys.stderr)
+    if told := tell_variable(auth.status(), provider):
+        print(told, file=sys.stderr)
     return 0
 
 

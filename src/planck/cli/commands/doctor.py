@@ -8,6 +8,7 @@ from planck import headless
 from planck.cli.output import print_json
 from planck.cli.parser import AS_TRUSTED, JSON, add_shared
 from planck.cli.place import open_project
+from planck.cli.streams import fit_rows
 from planck.cli.tell.settings import MARKS
 from planck.records.visible import make_plain
 
@@ -29,7 +30,8 @@ async def run(options: argparse.Namespace) -> int:
     terminal = Terminal()
     for check in checks:
         mark, style = MARKS[check.state]
-        print(f"{terminal.style_text(mark, style)} {check.name}: {make_plain(check.detail)}")
+        row = fit_rows(f"{mark} {check.name}: {make_plain(check.detail)}")
+        print(terminal.style_text(mark, style) + row.removeprefix(mark))
         if check.advice:
-            print(f"    {make_plain(check.advice)}")
+            print(fit_rows(f"    {make_plain(check.advice)}"))
     return headless.Exit.FAILURE if failed else headless.Exit.DONE

@@ -12,7 +12,7 @@ from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, MODE, MODES, TRUST, Parser, add_shared, port, subcommand
 from planck.cli.place import open_project, say_place
-from planck.cli.streams import complain
+from planck.cli.streams import complain, fit_rows
 from planck.cli.tell.session_rows import make_table
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -143,7 +143,8 @@ def _list(planck: headless.Planck, as_json: bool) -> int:
     for line in make_table(("NAME", "TRANSPORT", "COMMAND OR ADDRESS"), cells):
         print(line)
     if not rows:
-        print(f"No MCP servers. Add one with: {EXAMPLE}")
+        other = "other " if "MCP servers" in " ".join(planck.notices) else ""
+        print(fit_rows(f"No {other}MCP servers. Add one with: {EXAMPLE}", ""))
     return 0
 
 

@@ -10,7 +10,7 @@ from planck.cli.errors import refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import find_place
-from planck.cli.streams import report_error
+from planck.cli.streams import fit_rows, report_error
 from planck.cli.tell.session_rows import make_table
 from planck.records.visible import fit_line, make_plain
 
@@ -43,13 +43,14 @@ async def _list(options: argparse.Namespace) -> int:
         print(line)
     if not rows:
         print(
-            'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a local '
-            'server, or run "planck models list --all" to see all vendors.'
+            fit_rows(
+                'No models. Set a key such as ANTHROPIC_API_KEY, run "planck auth login PROVIDER", start a '
+                'local server, or run "planck models list --all" to see all vendors.',
+                "",
+            )
         )
-    print(
-        f"Limits and prices as of {date}. The `models` entries in your configuration take precedence.",
-        file=sys.stderr,
-    )
+    dated = f"Limits and prices as of {date}. The `models` entries in your configuration take precedence."
+    print(fit_rows(dated, "", sys.stderr), file=sys.stderr)
     return 0
 
 
@@ -59,7 +60,7 @@ def _cells(row: headless.ModelRow) -> tuple[str, str, str, str]:
     )
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    window = f"{row.context_window:,} tokens of context"
+    window = f"{row.context_window:,} tokens"
     return f"{mark} {fit_line(row.label, 100)}", window, price, f"{row.source}{key}"
 
 

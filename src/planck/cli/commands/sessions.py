@@ -16,7 +16,7 @@ from planck import headless
 from planck.cli.errors import UsageError, refuse_words
 from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
-from planck.cli.streams import complain, report_error
+from planck.cli.streams import complain, fit_rows, report_error
 from planck.cli.tell.costs import tabulate_costs
 from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, is_read, make_rows
 from planck.records import codec
@@ -137,7 +137,9 @@ def _list(archive: headless.Archive, options: argparse.Namespace) -> None:
     sessions = found[: options.limit]
     if not sessions and not options.json:
         elsewhere = ' Run "planck sessions list --all" to include other workspaces.'
-        print("No sessions yet." if options.all else f"No sessions in this workspace.{elsewhere}")
+        print(
+            "No sessions yet." if options.all else fit_rows(f"No sessions in this workspace.{elsewhere}", "")
+        )
     elif options.action == "list":
         rows = make_rows(sessions, archive.now(), whole=not is_looked_at(), head=is_read())
         _print(sessions, rows, options.json)

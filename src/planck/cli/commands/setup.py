@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from planck import headless
-from planck.cli.streams import format_error
+from planck.cli.streams import fit_rows, format_error
 from planck.cli.tell.settings import name_key_source
+from planck.records.outcome import PlanckError
 from planck.records.visible import make_plain
 
 _LOCAL, _OTHER = "local", "other"
@@ -56,10 +57,10 @@ async def set_up() -> int:
                 print(f"{make_plain(tested.model)} works. Start a conversation: planck")
                 return 0
             error = tested.error
-            print(format_error(error["kind"], error["message"]))
+            print(fit_rows(format_error(error["kind"], error["message"]), ""))
             if left:
                 print("Nothing was saved. Try again:\n")
-    print('Nothing was saved. Run "planck demo" to see a team at work with an offline model.')
+    print(fit_rows('Nothing was saved. Run "planck demo" to see a team at work with an offline model.', ""))
     return 1
 
 
@@ -96,7 +97,11 @@ async def _ask_server(setup: headless.Setup, typed: dict[str, str]) -> headless.
         return await _ask(setup, typed)
     typed["address"] = address = _complete(address)
     key = _read("API key (hidden, empty if none is needed): ", hidden=True)
-    names = await setup.list_names(address, key)
+    try:
+        names = await setup.list_names(address, key)
+    except PlanckError as problem:
+        print(f"{fit_rows(format_error(problem.err.kind, problem.err.message), '')}\n")
+        return await _ask(setup, typed)
     if names:
         print(f"{make_plain(address)} has these models:")
         for number, name in enumerate(names[:_LISTED], 1):
@@ -131,14 +136,14 @@ async def _choose_local(setup: headless.Setup, typed: dict[str, str]) -> headles
     problems: list[str] = []
     found = await setup.find_local(problems)
     for problem in problems:
-        print(make_plain(problem))
+        print(fit_rows(make_plain(problem), ""))
     if not found and problems:
         print()
         return await _ask(setup, typed)
     if not found:
         places = " or ".join(setup.local_addresses)
         where = f" at {places}" if places else ""
-        print(f"No local server answers{where}. Start one, or choose another option.\n")
+        print(fit_rows(f"No local server answers{where}. Start one, or choose another option.\n", ""))
         return await _ask(setup, typed)
     chosen = _choose("Which model?", [model.label for model in found])
     return None if chosen is None else headless.Candidate(found[chosen].provider, found[chosen].model)
@@ -160,4 +165,5 @@ def _choose(question: str, choices: list[str]) -> int | None:
             return None
         if answer.isdigit() and 1 <= int(answer) <= len(choices):
             return int(answer) - 1
+        print(f"Enter a number from 1 to {len(choices)}.")
     return None

@@ -9,8 +9,8 @@ from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, add_shared
 from planck.cli.place import open_project
-from planck.cli.streams import complain
-from planck.cli.tell.session_rows import is_read
+from planck.cli.streams import complain, fit_rows
+from planck.cli.tell.session_rows import make_table
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -41,14 +41,20 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"skills": rows, "problems": catalog.problems})
         return 0
-    if is_read() and rows:
-        print("SKILL  SCOPE  PATH")
-    for row in rows:
-        note = " (shadowed)" if row["shadowed"] else ""
-        print(make_plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
-        print(f"    {fit_line(str(row['description']), 100)}")
+    cells = [
+        (
+            make_plain(str(row["name"])),
+            f"{row['scope']}{' (shadowed)' if row['shadowed'] else ''}",
+            make_plain(str(row["path"])),
+        )
+        for row in rows
+    ]
+    notes = [fit_line(str(row["description"]), 100) for row in rows]
+    for line in make_table(("SKILL", "SCOPE", "PATH"), cells, notes):
+        print(line)
     if not rows:
-        print("No skills. Create .planck/skills/NAME/SKILL.md. See docs/guides/skills.md for an example.")
+        how = "Create .planck/skills/NAME/SKILL.md. See docs/guides/skills.md for an example."
+        print(fit_rows(f"No skills. {how}", ""))
     for problem in catalog.problems:
         complain(make_plain(problem))
     return 0

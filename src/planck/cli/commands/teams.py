@@ -9,7 +9,7 @@ from planck.cli.errors import UsageError, refuse_words
 from planck.cli.output import print_json
 from planck.cli.parser import JSON, TRUST, add_shared
 from planck.cli.place import open_project
-from planck.cli.tell.session_rows import is_read
+from planck.cli.tell.session_rows import make_table
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -47,11 +47,10 @@ def _list(planck: headless.Planck, as_json: bool) -> int:
     if as_json:
         print_json(rows)
         return 0
-    if is_read() and rows:
-        print("TEAM  MEMBERS")
-    for row in rows:
-        print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
-        print(f"    {fit_line(row.problem or row.description or row.path, 100)}")
+    cells = [(make_plain(row.alias), make_plain(", ".join(row.members))) for row in rows]
+    notes = [fit_line(row.problem or row.description or row.path, 100) for row in rows]
+    for line in make_table(("TEAM", "MEMBERS"), cells, notes):
+        print(line)
     if not rows:
         print('No teams. Create one with "planck teams new ALIAS".')
     return 0

@@ -11,7 +11,7 @@ import msgspec
 from planck import headless
 from planck.cli.parser import JSON, TRUST, add_shared, subcommand
 from planck.cli.place import open_project, say_place
-from planck.cli.streams import complain, format_sentence, report_error
+from planck.cli.streams import complain, fit_rows, format_sentence, report_error
 from planck.cli.tell.session_rows import is_read
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
@@ -70,7 +70,8 @@ def _list(inventory: headless.Inventory, as_json: bool) -> int:
         print(f"{'TOOL':<{width}}  DESCRIPTION  [SOURCE]")
     for entry in inventory.entries:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
-        print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
+        row = f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}"
+        print(fit_rows(row, " " * (width + 2)))
     for problem in inventory.problems:
         complain(f"{format_sentence(f'Not loaded: {problem.error.full_message}')} [{problem.error.kind}]")
     for notice in inventory.notices:

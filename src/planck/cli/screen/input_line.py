@@ -12,6 +12,7 @@ _FOLD = 0x10F000
 """The first character that stands for a folded paste: one of the private ones, which no text has."""
 _MAX_LINES, _MAX_LENGTH = 8, 1000
 """A paste beyond either is folded."""
+_MAX_FIRST = 300
 _MAX_FOLDS = 0xF00
 PROMPT = "> "
 
@@ -84,7 +85,12 @@ class InputLine:
         self._editor.insert(self._fold(text))
 
     def replace(self, text: str) -> None:
-        self._editor.replace(self._fold(text))
+        """Takes a message back into the input; of a long one the first line is shown, to tell which it is."""
+        first, newline, rest = text.partition("\n")
+        if newline and first and len(first) <= _MAX_FIRST:
+            self._editor.replace(first + self._fold(newline + rest))
+        else:
+            self._editor.replace(self._fold(text))
 
     def put_before(self, text: str) -> None:
         """Lines above what is being typed, which goes on where it is."""
@@ -186,7 +192,7 @@ class InputLine:
         if ord(one) < _FOLD:
             return one if " " <= one < "\x7f" else make_visible(one)
         text = self._folds[ord(one) - _FOLD] if ord(one) - _FOLD < len(self._folds) else ""
-        lines = text.removesuffix("\n").count("\n") + 1
+        lines = text.strip("\n").count("\n") + 1
         return f"[pasted {lines:,} lines]" if lines > 1 else f"[pasted {len(text):,} characters]"
 
     def _fold(self, text: str) -> str:

@@ -14,6 +14,8 @@ _DETAIL = 200
 class PeerFailures:
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
+        self._reasons: dict[str, str] = {}
+        """The peer of which each reason was told."""
 
     def describe(self, status: Mapping[str, Any]) -> str | None:
         """Returns the line for a status; None: it is not a peer's failure, empty: it was told before."""
@@ -32,5 +34,10 @@ class PeerFailures:
         self._told.add(peer)
         detail = " ".join(str(status.get("detail") or "no reason was given").split())
         detail = fit_line(detail, _DETAIL).rstrip(".")
+        if first := self._reasons.get(detail):
+            return f"{name}: not started either, for the same reason as {first}."
+        self._reasons[detail] = name
+        if name not in detail:  # what all of them lack
+            detail = f"{name}: {detail}"
         check = f"planck mcp test {name}" if component == "mcp" else "planck sidecar status"
         return f'{detail}. Its tools are missing. To check it, run "{check}".'

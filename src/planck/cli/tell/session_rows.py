@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from planck.cli.streams import fit_rows
 from planck.records.visible import count_columns, fit_line, make_plain
 
 if TYPE_CHECKING:
@@ -35,12 +36,19 @@ def is_read() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yields the rows, for a person in columns below their head."""
+def make_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yields the rows, for a person in columns below their head. `notes`: a line below each row."""
     if is_read() and rows:
-        yield from tabulate(head, rows, left=len(head))
+        first, *lines = tabulate(head, rows, left=len(head))
+        yield fit_rows(first)
     else:
-        yield from ("  ".join(filter(None, row)) for row in rows)
+        lines = ["  ".join(filter(None, row)) for row in rows]
+    for line, note in zip(lines, notes or repeat(""), strict=False):
+        yield fit_rows(line)
+        if note:
+            yield f"    {note}"
 
 
 def make_rows(

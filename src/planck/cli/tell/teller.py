@@ -175,7 +175,7 @@ class Teller:
             ends, self._ends_once = self._ends or self._ends_once, False
             if status == "interrupted" and ends:
                 blocks.append(self._note(event.agent_id, status, "yellow"))
-            if self._echoes and not ends:  # how it ended stands in the last line of the turn
+            if not (ends or self._begins):  # how it ended stands in the last line of the turn or run
                 return blocks
         if event.agent_id in self._failed:
             return blocks

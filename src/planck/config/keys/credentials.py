@@ -227,7 +227,7 @@ class Keyring:
                 headers["authorization"] = f"Bearer {saved.access_token}"
                 if entry.oauth and entry.oauth.account_header:
                     headers[entry.oauth.account_header] = saved.account_id
-        endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers)
+        endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers, variable)
         self.learn(*endpoint.secrets)
         return endpoint, saved
 

@@ -83,7 +83,10 @@ class Setup:
         )
 
     async def list_names(self, address: str, key: str) -> list[str]:
-        """Returns the models that a server with an OpenAI-compatible API says it has."""
+        """Returns the models that a server with an OpenAI-compatible API says it has.
+
+        Raises where it cannot be reached, or refuses the key.
+        """
         from planck.llm.endpoint import Endpoint
         from planck.llm.local import list_names
 
@@ -120,7 +123,14 @@ class Setup:
             self.home, self.home, environ, flags if candidate.key or candidate.base_url else None
         )
         async with Planck.of(project) as planck:
-            return await planck.try_model(candidate.label)
+            tested = await planck.try_model(candidate.label)
+        if tested.error and candidate.key:
+            from planck.llm.server_errors import IN_VARIABLE  # only for a refused key
+
+            hint = IN_VARIABLE.format(variable=f"{_TRIED}_API_KEY", provider=candidate.provider)
+            message = tested.error["message"].replace(hint, "Enter another key.")
+            return msgspec.structs.replace(tested, error={**tested.error, "message": message})
+        return tested
 
     def keep(self, candidate: Candidate) -> Iterator[Path]:
         """Writes the key and the model, and yields the files that it wrote."""
