@@ -315,6 +315,40 @@ CASES |= {
     )
 }
 CASES |= {f"a script that a hook names {how}": case for how, case in HOOKS.items()}
+_REBASE = f"{_COMMIT}; {_COMMIT}; git rebase -q -i HEAD~1"
+_ASKS = r"printf 'protocol=https\nhost=h\n\n' | git credential fill"
+_DIFF = "git add f; echo x >> f; git diff"
+VARIABLES = {
+    "GIT_EDITOR": "git commit -q --allow-empty",
+    "EDITOR": "TERM=xterm git commit -q --allow-empty",
+    "VISUAL": "TERM=xterm git commit -q --allow-empty",
+    "GIT_SEQUENCE_EDITOR": _REBASE,
+    "GIT_EXTERNAL_DIFF": _DIFF,
+    "GIT_SSH": "git fetch ssh://h/x",
+    "GIT_SSH_COMMAND": "git fetch ssh://h/x",
+    "GIT_PROXY_COMMAND": "git fetch git://h/x",
+    "GIT_ASKPASS": _ASKS,
+    "SSH_ASKPASS": _ASKS,
+}
+"""By a variable of the user's that names a script of the workspace: what starts it."""
+CASES |= {
+    f"a script that {variable} names": Case(
+        "mkdir tools; echo > tools/run.sh; chmod +x tools/run.sh; echo x > f",
+        "rm -f tools/run.sh; mv tools t; evil tools/run.sh",
+        git,
+        ".",
+        variable,
+    )
+    for variable, git in VARIABLES.items()
+}
+CASES["hooks that GIT_TEMPLATE_DIR names"] = Case(
+    "mkdir -p tools/hooks", "evil tools/hooks/post-commit", f"git init -q sub; cd sub; {_COMMIT}", ".",
+    "GIT_TEMPLATE_DIR",
+)  # fmt: skip
+CASES["hooks that GIT_CONFIG_VALUE_1 names"] = Case(
+    "mkdir tools; echo > tools/run.sh", "rm tools/run.sh; evil tools/pre-commit", _COMMIT, ".",
+    "GIT_CONFIG_VALUE_1",
+)  # fmt: skip
 
 
 OWNERS = [NOBODY, pytest.param(0, marks=pytest.mark.soak)] if os.geteuid() == 0 else [os.geteuid()]
@@ -329,6 +363,8 @@ async def test_nothing_that_a_command_wrote_is_run_by_the_users_git(
     monkeypatch.setenv("HOME", str(place.base))
     if case.variable:
         monkeypatch.setenv(case.variable, _find_value(place, case.variable))
+        monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+        monkeypatch.setenv("GIT_CONFIG_KEY_1", "core.hooksPath" if "VALUE" in case.variable else "x.y")
     _lay(place, case)
     place.ws = repository / case.workspace
     done = await place.run(Mode.WORKSPACE, (_EVIL + case.plant).replace("RAN", str(ran)) + "; touch fine")
@@ -427,6 +463,10 @@ def _lay(place: Place, case: Case) -> None:
 
 
 def _find_value(place: Place, variable: str) -> str:
+    if variable in ("GIT_TEMPLATE_DIR", "GIT_CONFIG_VALUE_1"):
+        return str(place.base / "ws/tools")
+    if variable in VARIABLES:
+        return str(place.base / "ws/tools/run.sh")
     return str(place.base / "ws/conf" / ("" if variable.startswith("XDG") else "file"))
 
 
@@ -444,6 +484,8 @@ def _run(place: Place, folder: Path, script: str, variable: str = "") -> str:
     }
     if variable:
         environment[variable] = _find_value(place, variable)
+    if variable == "GIT_CONFIG_VALUE_1":
+        environment |= {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_1": "core.hooksPath"}
     if variable == "GIT_CONFIG_SYSTEM":
         del environment["GIT_CONFIG_NOSYSTEM"]
     done = subprocess.run(

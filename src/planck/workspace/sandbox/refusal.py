@@ -15,6 +15,7 @@ from planck.records.authority import PROTECTED, Confinement, Mode, Right
 from planck.records.visible import fit_line
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.bubblewrap import PRIVATE
+from planck.workspace.sandbox.view import CACHES
 
 _READ_ONLY = r"read-only file ?system|\bEROFS\b"
 _DENIED = r"permission denied|operation not permitted|insufficient permission|\bEACCES\b|\bEPERM\b"
@@ -42,6 +43,8 @@ _BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
 _SHELL = r"^\S*sh: (?:line )?\d+: "
 """How a shell begins what it says: with its own name, which is not the path that it speaks of."""
 _MAX_NAME = 80
+_MAX_LINES = 200
+"""At the end of an output, where programs say why they failed."""
 _REMOTE = r"\bport \d|\b(?:https?|ssh|git|ftp)://|[\w\]]:\d{2,5}\b"
 """A line that names a port or an address is not about a socket in the file system."""
 _MOVES = r"\b(?:cd|pushd|popd)\b"
@@ -69,7 +72,7 @@ def explain_refusal(output: str, rights: Confinement | None, command: str = "") 
         return Refusal(_explain_read_only(line, rights))
     if not output.strip() and not rights.network and _fails_silently(command):
         return Refusal("there is no network here")
-    text = _explain_other(output, rights)
+    text = _explain_other(output, rights, command)
     return Refusal(text) if text else None
 
 
@@ -129,7 +132,7 @@ def _fails_silently(command: str) -> bool:
     return Right.NETWORK in find_needs(command)
 
 
-def _explain_other(output: str, rights: Confinement) -> str:
+def _explain_other(output: str, rights: Confinement, command: str) -> str:
     if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
         if _is_socket(line):
             return "the sockets of other programs are not available here"
@@ -141,6 +144,8 @@ def _explain_other(output: str, rights: Confinement) -> str:
         if found := _find_hidden(line, rights):
             return found
     if found := _find_hidden_program(output, rights):
+        return found
+    if rights.hidden and (found := _find_hidden_mention(f"{_spell_home(command)}\n{output}", rights)):
         return found
     if _last(r"operation not permitted|\bEPERM\b", output):
         return "Unix sockets and some system calls are blocked here"
@@ -199,13 +204,13 @@ def _find_hidden(line: str, rights: Confinement) -> str:
         path = os.path.normpath(
             os.path.join(rights.roots[0] if rights.roots else "/", os.path.expanduser(path))
         )
-        if is_inside(path, (*rights.roots, *rights.shown, *rights.seen)):
-            continue
         real = os.path.realpath(path)
+        if is_inside(real, (*rights.roots, *rights.shown, *rights.seen)):
+            continue
         masked = [place for place in rights.masked if is_inside(real, (place,))]
         if masked:
             return f"{_name(masked[0])} is hidden here"
-        if _is_in_hidden_home(real, rights) and os.path.lexists(real):
+        if _is_missed(real, rights):
             return f"{_name(path)} is hidden here ({_HOW_TO_SHOW})"
         if not is_inside(real, PRIVATE):
             continue
@@ -227,6 +232,39 @@ def _find_hidden_program(output: str, rights: Confinement) -> str:
         if found and _is_in_hidden_home(os.path.realpath(found), rights):
             return f"{_name(found)} is hidden here ({_HOW_TO_SHOW})"
     return ""
+
+
+def _find_hidden_mention(said: str, rights: Confinement) -> str:
+    """A place that is there for the user, in the words of whatever misses it: a full path, or one that
+    leads out of the workspace."""
+    homes = [home for home in rights.hidden if home not in rights.roots]
+    caches = [f"{home}/{name}" for home in homes for name in CACHES]
+    start = rights.roots[0] if rights.roots else "/"
+    for line in said.splitlines()[-_MAX_LINES:]:
+        if "/" not in line:
+            continue
+        for path in _paths(line):
+            path = os.path.normpath(os.path.join(start, path.rpartition("=")[2]))
+            # Empty folders stand for caches, and those above the workspace are there.
+            above = any(is_inside(root, (path,)) for root in (*rights.roots, *homes))
+            if is_inside(path, homes) and not above and not is_inside(path, caches):
+                real = os.path.realpath(path)
+                if _is_missed(real, rights):
+                    return f"{_name(path)} is hidden here ({_HOW_TO_SHOW})"
+    return ""
+
+
+def _spell_home(command: str) -> str:
+    home = os.path.expanduser("~")
+    return re.sub(r"(?<![\w.~/])~(?=/)|\$HOME\b|\$\{HOME\}", lambda _: home, command)
+
+
+def _is_missed(real: str, rights: Confinement) -> bool:
+    """Whether it is hidden and there for the user, or would be made in a folder that is."""
+    folder = os.path.dirname(real)
+    holds = any(is_inside(root, (folder,)) for root in (*rights.roots, *rights.hidden))
+    there = os.path.lexists(real) or (not holds and os.path.isdir(folder))
+    return there and _is_in_hidden_home(real, rights)
 
 
 def _is_in_hidden_home(real: str, rights: Confinement) -> bool:
