@@ -24,7 +24,16 @@ _DATA = frozenset({"template", "excludesfile", "ignorerevsfile"})
 _RUN = frozenset(
     {"fsmonitor", "sshcommand", "askpass", "editor", "pager", "program", "textconv", "command", "clean"}
     | {"smudge", "process", "driver", "helper", "external", "cmd", "attributesfile", "uploadpack"}
-    | {"receivepack", "packobjectshook", "difffilter", "tunnel", "update", "path", "defaultkeycommand"}
+    | {
+        "receivepack",
+        "packobjectshook",
+        "difffilter",
+        "tunnel",
+        "update",
+        "path",
+        "defaultkeycommand",
+        "gitproxy",
+    }
 )
 """Keys whose value git runs, or whose file says what it runs: also when that is not there yet."""
 _GIT_FOLDER = ("HEAD", "objects", "refs")
