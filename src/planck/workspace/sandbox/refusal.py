@@ -56,10 +56,22 @@ class Refusal(NamedTuple):
     """No question to the user would change it."""
 
 
-def find_refusal(output: str) -> str:
+def find_refusal(output: str, command: str = "") -> str:
     """Returns the line that names a read-only file system, a missing permission, an unreachable network or
-    a failed lookup; empty: there is none."""
-    return fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
+    a failed lookup; empty: there is none. A command that said nothing may be known to need more."""
+    line = fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
+    return line or ("no output" if _find_silent_needs(output, command) else "")
+
+
+def _find_silent_needs(output: str, command: str) -> frozenset[Right]:
+    """What one program is known to need that failed without a word, as `curl -s` and `git stash` do. Of
+    several, `test -f x && git stash`, another may be the one that failed."""
+    if re.sub(r"(?:\[no output\]\s*)?\[exit code -?\d+\]\s*$", "", output).strip():
+        return frozenset()
+    from planck.shell.plain import segments
+    from planck.workspace.sandbox.needs import find_needs
+
+    return find_needs(command) if len(segments(command) or ()) == 1 else frozenset()
 
 
 def explain_refusal(output: str, rights: Confinement | None, command: str = "") -> Refusal | None:
@@ -89,7 +101,7 @@ def find_missing(output: str, writable: Iterable[str], command: str = "", cwd: s
         else:
             found.add(Right.OUTSIDE if _is_socket(line) else Right.NETWORK)
     if not found:
-        return frozenset()
+        return _find_silent_needs(output, command)
     from planck.workspace.sandbox.needs import find_needs  # few commands are refused
 
     return frozenset(found) | find_needs(command)
@@ -97,7 +109,7 @@ def find_missing(output: str, writable: Iterable[str], command: str = "", cwd: s
 
 def _find_lacked(line: str, writable: tuple[str, ...], command: str, cwd: str) -> Right:
     """What would let a command change the place that a line names."""
-    if _find_protected(line, writable):
+    if _names_protected(line, writable, cwd):
         return Right.OUTSIDE
     named = False
     for path in _paths(_drop_program(line)):
@@ -110,6 +122,18 @@ def _find_lacked(line: str, writable: tuple[str, ...], command: str, cwd: str) -
             return Right.OUTSIDE
     said = re.search(_READ_ONLY, line, re.IGNORECASE)
     return Right.WRITE if named or said else Right.OUTSIDE
+
+
+def _names_protected(line: str, writable: tuple[str, ...], cwd: str) -> bool:
+    """Whether a line names what no sandbox writes. Below a root, a command may make a name like `sub/.git`
+    that is not there."""
+    for path in _paths(line):
+        place = os.path.normpath(os.path.join(cwd, path))
+        while place != (above := os.path.dirname(place)):
+            if os.path.basename(place) in PROTECTED and (above in writable or os.path.lexists(place)):
+                return True
+            place = above
+    return False
 
 
 def _drop_program(line: str) -> str:
