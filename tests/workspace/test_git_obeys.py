@@ -10,6 +10,7 @@ import pytest
 
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind
+from planck.workspace.git.repository import is_obeyed
 from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.process.containment import sandbox_program
 from tests.workspace.place import NOBODY, Place
@@ -268,6 +269,23 @@ HOOKS = {
     "in a pipe": _hook("echo x | xargs ./tools/check.sh"),
     "in a text for a shell": _hook("env X=1 timeout 20 sh -c 'tools/check.sh'"),
     "in a substitution": _hook('said="$(tools/check.sh)"'),
+    **{
+        f"by {body}": _hook(body)
+        for body in (
+            *("for s in tools/check.sh; do sh $s; done", 'for s in ./tools/check.sh; do "$s"; done'),
+            *('for s in tools/*.sh; do sh "$s"; done', "ls tools/*.sh | while read s; do sh $s; done"),
+            *("sh < tools/check.sh", "cat tools/check.sh | sh", "sh -s < ./tools/check.sh"),
+            *('run() { "$@"; }; run ./tools/check.sh', "sh -c 'exec \"$0\"' ./tools/check.sh"),
+            *("PATH=tools:$PATH check.sh", 'export PATH="$PWD/tools:$PATH"; check.sh'),
+            *(
+                "CHECK=${CHECK:-./tools/check.sh}; $CHECK",
+                "${CHECK:-./tools/check.sh}",
+                "run-parts --regex . tools",
+            ),
+            *('sh "$(dirname "$(readlink -f "$0")")/../../tools/check.sh"', "T=${T:=tools}; $T/check.sh"),
+            *("$(git rev-parse --git-dir)/../tools/check.sh", "cp tools/check.sh .git/q.sh; sh .git/q.sh"),
+        )
+    },
     "that another script runs": msgspec.structs.replace(
         _hook("sh first.sh"), lay=_hook("sh first.sh").lay + "echo ./tools/check.sh > first.sh"
     ),
@@ -411,6 +429,31 @@ def test_no_file_tool_writes_what_a_hook_runs(
     assert refused.value.err.kind is ErrorKind.PROTECTED_PATH
     with root.writing("src/main.sh") as slot:
         slot.replace(b"fine", None)
+
+
+DATA = [
+    "npx lint-staged", "cat src/main.sh | python3 -c 'import sys'", "shellcheck src/*.sh",
+    "black src/main.sh",
+    "for f in src/*.sh; do shellcheck $f; done", "ls src/*.sh | while read f; do bash -n $f; grep x $f; done",
+    "for f in $(git diff --cached --name-only); do cat $f; done", "python3 -m py_compile src/main.sh",
+    "PATH=node_modules/.bin:$PATH eslint .", 'export PATH="$PWD/.venv/bin:$PATH"; pytest',
+    "cat < src/main.sh",
+    "git diff --cached -- src/main.sh", "wc -l < src/main.sh", "cp src/main.sh.in src/other; make test",
+    "sh -c 'cat \"$1\"' sh src/main.sh", "python3 -c 'print(1)' < src/main.sh",
+    "jq . package.json | sh -c cat",
+]  # fmt: skip
+"""Hooks that read files of the workspace, and do not run them."""
+
+
+@pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
+def test_what_a_hook_only_reads_stays_writable(place: Place) -> None:
+    _lay(place, Case("mkdir -p src node_modules/.bin .venv/bin; echo > src/main.sh; echo > package.json", ""))
+    for body in DATA:
+        hook = place.ws / ".git/hooks/pre-commit"
+        hook.unlink(missing_ok=True)
+        hook.write_text(f"#!/bin/sh\n{body}\n")
+        for file in ("src/main.sh", "src/new.sh", "package.json", "node_modules/.bin/x", ".venv/bin/y"):
+            assert not is_obeyed(str(place.ws / file), str(place.ws)), f"{body}: {file}"
 
 
 @pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
