@@ -214,6 +214,27 @@ def test_a_schema_that_is_none_is_refused(tmp_path: Path, content: str | None) -
         AnswerSchema.read(file)
 
 
+@pytest.mark.parametrize("name", ["s.json", "./sub/../s.json", "sub/deep/keys.json", "{work}/s.json"])
+async def test_a_schema_in_the_workspace_is_not_read_through_a_link_to_a_file_elsewhere(
+    tmp_path: Path, name: str
+) -> None:
+    """A file with keys is a JSON object, too, and a model is told all of a schema."""
+    async with WireServer([chat.text("{}")]) as server:
+        bench = Bench(tmp_path, server.url)
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "keys.json").write_text('{"refresh_token": "canary"}')
+        (bench.work / "sub").mkdir()
+        (bench.work / "s.json").symlink_to(outside / "keys.json")
+        (bench.work / "sub/deep").symlink_to(outside)
+        done = await bench.run("run", "hi", "--output-schema", name.format(work=bench.work))
+        assert server.asked == []
+        assert (done.code, "[outside_workspace]" in done.err) == (2, True), done.err
+        assert "canary" not in done.err + done.out
+        done = await bench.run("run", "hi", "--output-schema", str(outside / "keys.json"))
+    assert "canary" in system_of(server.asked[0])
+
+
 async def test_a_schema_that_is_none_costs_nothing(tmp_path: Path) -> None:
     async with WireServer([chat.text("{}")]) as server:
         bench = Bench(tmp_path, server.url)

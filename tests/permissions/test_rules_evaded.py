@@ -1,5 +1,6 @@
 """Ways past a rule that denies a command: other names of it, aliases, launchers and scripts."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -210,6 +211,9 @@ SCRIPTS = {
     "$TOOL push": Decision.ASK,
     "#!/bin/sh\n" + "# long\n" * 20_000: Decision.ASK,
     "#!/bin/sh\nset -e\nnpm run build\npytest -q": None,
+    '#!/bin/sh\nAPP=`dirname "$0"`\neval set -- $OPTS\nexec "$JAVA" -jar "$APP/x.jar" "$@"': None,
+    "#!/bin/sh\nsource .venv/bin/activate\npython tools/x.py\nmake all && node x.js": None,
+    "#!/bin/sh\nmake push": Decision.ASK,
     "#!/usr/bin/env python3\nimport os": None,
 }
 LINES = [
@@ -230,6 +234,16 @@ def test_a_script_of_the_workspace_is_read_as_the_command_line_is(tmp_path: Path
         write(tmp_path / f"many-{chained}.sh", "ls")
     lines = [line.format(tmp_path) for line in LINES]
     assert {line: judge(line, str(tmp_path)) for line in lines} == dict.fromkeys(lines, decision)
+
+
+@pytest.mark.parametrize("rule", ["rm", "rm -rf", "git reset --hard", "sudo", "docker push", "npm publish"])
+def test_a_script_is_not_asked_about_for_what_it_has_no_word_of(tmp_path: Path, rule: str) -> None:
+    write(
+        tmp_path / "run.sh", '#!/bin/sh\nfor arg in "$@"; do eval `echo a$i`="$arg"; done\nexec "$JAVA" "$@"'
+    )
+    rules = load([{"tool": "bash", "command": rule, "decision": "deny"}], "test")
+    for line in ("./run.sh", "npm ci && ./run.sh build", "gcc -o x x.c && ./x", "cargo build && ./run.sh"):
+        assert apply_rules(rules, "bash", {"command": line}, str(tmp_path)).decision is None, line
 
 
 @pytest.mark.parametrize(
@@ -263,6 +277,153 @@ def test_a_script_behind_a_program_that_nobody_knows_is_asked_about(tmp_path: Pa
     write(tmp_path / "clean.sh", "ls")
     assert judge(f"{launcher} ./x.sh", str(tmp_path)) is Decision.ASK
     assert judge(f"{launcher} ./clean.sh", str(tmp_path)) is None
+
+
+FED = [
+    "newgrp root", "fakeroot", "fakeroot-sysv", "i386", "linux32", "linux64", "x86_64", "setarch x86_64",
+    "setarch", "unshare", "unshare -r", "unshare -m --", "nsenter", "chroot /", "su", "su root", "su -",
+    "npx",
+    "runuser root", "runuser -l root", "script", "script -q /dev/null", "sudo -s", "sudo -i", "doas -s",
+    "sg x",
+    "capsh --", "capsh --print --", "setsid sh", "timeout 5 sh", "flock l sh", "env sh", "env -i sh",
+    "xargs sh",
+    "dbus-run-session sh", "systemd-inhibit sh", "setpriv sh", "proot", "firejail", "sh -s", "sh -", "ed",
+    "ex",
+    "tclsh", "expect", "python3", "node", "perl", "ruby", "gdb",
+]  # fmt: skip
+"""What takes commands from its input."""
+SAYING = [
+    "npx --version", "fakeroot --version", "sudo -l", "unshare --help", "linux64 ls", "unshare -r ls", "env",
+    "nice", "xargs", "nohup true", "sudo -k", "chroot / ls", "fakeroot make-it", "npx tsc",
+    "setarch x86_64 ls",
+]  # fmt: skip
+
+
+def test_a_program_that_takes_commands_from_its_input_is_asked_about() -> None:
+    lines = [line.format(fed) for fed in FED for line in ("{} < push.txt", "cat push.txt | {}")]
+    assert {line: judge(line) for line in lines} == dict.fromkeys(lines, Decision.ASK)
+    assert {line: judge(line) for line in SAYING} == dict.fromkeys(SAYING)
+
+
+SETTINGS = [
+    "core.pager", "core.editor", "core.sshCommand", "core.fsmonitor", "core.askPass", "core.gitProxy",
+    "sequence.editor", "diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean",
+    "filter.x.smudge",
+    "filter.x.process", "merge.x.driver", "difftool.x.cmd", "mergetool.x.cmd", "credential.helper",
+    "man.x.cmd",
+    "gpg.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "remote.origin.uploadpack", "pager.log",
+    "remote.origin.receivepack", "uploadpack.packObjectsHook", "interactive.diffFilter", "trailer.x.command",
+    "submodule.x.update", "browser.x.cmd",
+]  # fmt: skip
+"""Settings of git whose value it runs."""
+
+
+def test_a_setting_that_git_runs_is_judged_as_the_command_that_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "x.sh", "git push")
+    for setting in SETTINGS:
+        for line in ("git -c {}='git push origin' status", "git -c {}=./x.sh status", "git config {} ./x.sh"):
+            assert judge(line.format(setting), str(tmp_path)) is Decision.DENY, setting
+        assert judge(f"git -c {setting}=less status", str(tmp_path)) is None, setting
+
+
+GIVEN = ("CC=./x.sh ninja", "FOO='./x.sh now' ninja", "export FOO=./x.sh; ninja", "FOO='git push' ninja",
+         "export FOO='sh -c \"git push\"'; ninja", "env FOO=./x.sh ninja", "env -i FOO='git push' ninja",
+         "RUSTC=./x.sh cargo build", "npm_config_script_shell=./x.sh npm run x", "FOO=1 BAR=./x.sh ninja",
+         "NPM_CONFIG_SCRIPT_SHELL=./x.sh npm test", "declare -x FOO=./x.sh; ninja", "CC='env ./x.sh' ninja",
+         "timeout 9 env CC=./x.sh ninja", "sh -c 'CC=./x.sh ninja'", "sudo CC=./x.sh ninja")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", GIVEN)
+def test_a_denied_command_in_a_variable_that_a_program_is_given_is_asked_about(
+    tmp_path: Path, line: str
+) -> None:
+    write(tmp_path / "x.sh", "git push")
+    assert judge(line, str(tmp_path)) is Decision.ASK
+
+
+PACKAGE = {
+    "push": "git push origin", "prepushed": "git-push", "pushed": "true", "via": "npm run push",
+    "build": "tsc",
+    "file": "./x.sh", "perhaps": "git p", "version": "git push --tags", "test": "vitest run",
+    "start": "node .",
+    "postpublish": "git push", "lint": "eslint . && prettier -c .", "prepare": "husky",
+    "other": "yarn run via",
+}  # fmt: skip
+PACKAGED: dict[Decision | None, list[str]] = {
+    Decision.DENY: [
+        "npm run push", "npm run-script push", "npm rum push", "npm --silent run push", "npm run push -- -f",
+        "npm run pushed", "npm run via", "npm run file", "npm version patch", "env npm run push", "yarn push",
+        "pnpm push", "yarn run push", "pnpm run push", "sh -c 'npm run push'", "npm --prefix . run push",
+        "npm --prefix=sub run push", "cd sub && npm run push", "npm -C sub run push", "npm run push -w sub",
+        "timeout 9 npm run push", "npm run build && npm run push", "./run.sh", "pnpm -C sub push",
+        "npm run other",
+        "npm run push --workspaces", "yarn workspace sub push",
+    ],
+    Decision.ASK: ["npm run $x", "npm run perhaps", "npm run $(cat x)", "cp x package.json && npm run build",
+                   "echo '{}' > package.json; npm test", "sed -i s/a/b/ package.json; npm test"],
+    None: [
+        "npm run build", "npm test", "npm t", "npm start", "npm ci", "npm install", "npm i x", "npm run lint",
+        "yarn build", "pnpm test", "yarn", "pnpm i", "npm run", "npm view push", "cd sub && npm run build",
+        "cd a && cd b && npm test", "npm ci && npm test", "npm run missing", "npm --prefix nowhere run push",
+        "cat package.json && npm test", "npm test > out.txt",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("decision", PACKAGED)
+def test_a_script_of_a_package_is_judged_as_its_command_line(
+    tmp_path: Path, decision: Decision | None
+) -> None:
+    for folder in (tmp_path, tmp_path / "sub"):
+        write(folder / "package.json", json.dumps({"scripts": PACKAGE, "workspaces": ["sub", "lib/*"]}))
+        write(folder / "x.sh", "git push")
+    write(tmp_path / "run.sh", "npm run push")
+    lines = PACKAGED[decision]
+    assert {line: judge(line, str(tmp_path)) for line in lines} == dict.fromkeys(lines, decision)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"scripts": 1}', '{"scripts": {"push": 1}}',
+"["*9999,
+                                  '{"scripts": {"push": ""}, "workspaces": {"packages": [1]}}'])  # fmt: skip
+def test_a_package_that_can_not_be_read_starts_nothing(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "package.json", text)
+    assert judge("npm run push -w x", str(tmp_path)) is None
+
+
+EVERYDAY = """
+git commit -m 'push it' && git status; git log --oneline | head; git diff HEAD~1 -- src; git add -A
+cargo build --release; cargo test -- --nocapture; go test ./... -run X; go build -o bin/x ./cmd/x;
+go vet ./...
+pytest -q tests/x.py::y; .venv/bin/pytest -x; uv run pytest; uv sync; poetry run pytest -q; tox -e py311
+CI=1 pytest; DATABASE_URL=postgres://u:p@h/db pytest; PYTHONPATH=src/lib pytest; NODE_ENV=test npx jest
+CFLAGS='-O2 -Wall' ninja; LDFLAGS=-L/usr/lib ninja; CC=/usr/bin/gcc cmake -B build;
+CXX=clang++ cmake -S . -B b
+cmake -DCMAKE_BUILD_TYPE=Release -B build; cmake --build build --parallel 4; ctest --test-dir build;
+ninja -C b
+ruff check . && mypy src; black --check .; eslint src --fix; prettier -w .; tsc --noEmit; npx eslint .;
+npx -y x
+docker build -t x .; docker compose up -d; docker run --rm -v .:/w x ls; kubectl get pods; terraform plan
+mvn -q test; ./gradlew build; ./mvnw verify; dotnet test; bundle exec rspec; composer install; mix test
+psql -c 'select 1'; sqlite3 x.db .tables; echo 'select 1;' | sqlite3 x.db; sqlite3 x.db < schema.sql;
+redis-cli ping
+for f in *.py; do wc -l $f; done; find . -name '*.c' -exec grep -l x {} +; ls | xargs -n1 basename;
+sort x | uniq -c
+curl -s https://example.org/install | head; tar czf x.tgz src; unzip -q x.zip; sed -n 1,20p x;
+awk '{print $1}' x
+gcc -Wall -o x x.c; g++ -std=c++20 x.cc; clang -c x.c; ld -o x x.o; strip x; objdump -d x; nm x
+export FOO=bar; export PATHS=a/b; FOO=src/x.py ls; MSG='fix: a thing' git commit -m x;
+GOFLAGS=-mod=mod go build
+"""
+
+
+def test_everyday_commands_are_not_asked_about_because_of_a_rule_for_others(tmp_path: Path) -> None:
+    write(tmp_path / "package.json", json.dumps({"scripts": {"test": "jest", "postpublish": "git push"}}))
+    (tmp_path / "src").mkdir()
+    for name in ("gradlew", "mvnw", "src/x.py"):
+        write(tmp_path / name, '#!/bin/sh\nexec java -jar "$0.jar" "$@"')
+    lines = [line.strip() for part in EVERYDAY.splitlines() for line in part.split("; ") if line]
+    lines += [part for part in EVERYDAY.splitlines() if part]
+    assert {line: judge(line, str(tmp_path)) for line in lines} == dict.fromkeys(lines)
 
 
 @pytest.mark.parametrize("kind", ["folder", "link to a folder", "pipe", "loop", "nothing"])

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from planck import Planck
 from planck.records.approval import Answer, Question, Scope
+from planck.records.authority import Right
 from planck.testing.scripted import ScriptedProvider
 from planck.workspace.process.containment import sandbox_program
 from tests.command import until
@@ -180,6 +183,76 @@ async def test_ask_tries_a_command_and_asks_for_what_the_sandbox_refuses(tmp_pat
     assert "Read-only file system" in question.reason
     assert (run.work / "x").exists()
     assert (run.count("tool_start"), run.count("tool_end")) == (3, 3)
+
+
+WRITE, NETWORK, OUTSIDE = Right.WRITE, Right.NETWORK, Right.OUTSIDE
+EVERYTHING = (WRITE, NETWORK, OUTSIDE)
+PORT = "http://127.0.0.1:9"
+NEEDED: dict[tuple[Right, ...], list[str]] = {
+    (WRITE,): [
+        "touch new", "echo a >> f", "mkdir made", "rm f", "mv f g", "cp f g", "chmod +x f", "sed -i s/a/b/ f",
+        "tee g < f", "ln -s f g", "python3 -c \"open('g','w')\"", "git init -q sub", "cd sub && touch y",
+        "cd sub && echo a > ../f", "tar cf x.tar f", "echo x: Read-only file system; false", "mkfifo pipe",
+    ],
+    (NETWORK,): [
+        f"python3 -c \"import urllib.request as u; u.urlopen('{PORT}')\"", f"curl {PORT}", f"curl -s {PORT}",
+        f"git ls-remote {PORT}/x", "echo Could not resolve host: x; false", "exec 3<>/dev/tcp/127.0.0.1/9",
+    ],
+    (WRITE, NETWORK): [f"curl -o x {PORT}", f"wget {PORT}", f"curl {PORT}; touch new", f"git clone {PORT}/x"],
+    EVERYTHING: [
+        "touch /usr/x", "touch ../x", "touch ~/x", "touch .git/x", "git add f", "git stash -q",
+        "mkdir .planck",
+        "git checkout -q -b x", "git config user.name y", "git commit -qm x --allow-empty", "touch .mcp.json",
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX)\"", "touch f; touch /usr/x",
+        f"git fetch {PORT}/x", "cat /etc/shadow",
+    ],
+    (): ["false", "ls nothing", "grep -q zzz f", "test -f nothing && git stash", "cat f", "true",
+    "echo denied; false"],
+}  # fmt: skip
+"""By the rights that a question names: commands that the first try refuses."""
+
+
+@pytest.mark.parametrize("rights", NEEDED, ids=lambda rights: "+".join(rights) or "nothing")
+async def test_a_question_names_the_rights_that_the_command_lacked_and_no_other(
+    tmp_path: Path, rights: tuple[Right, ...]
+) -> None:
+    person = Person(None)
+    run = Run(tmp_path, person)
+    run.make_repository()
+    (run.work / "sub").mkdir()
+    (run.work / "f").write_text("a\n")
+    subprocess.run(["git", "add", "f"], cwd=run.work, check=True)
+    subprocess.run(["git", "commit", "-qm", "1"], cwd=run.work, check=True)
+    (run.work / "f").write_text("b\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    commands = [
+        one.format(out=out) for one in NEEDED[rights] if shutil.which(one.split()[0]) or "/dev" in one
+    ]
+    await run.bash("ask", *({"command": command} for command in commands))
+    asked = {question.text: question.rights for question in person.asked}
+    assert asked == (dict.fromkeys(commands, rights) if rights else {})
+
+
+@pytest.mark.parametrize("rights", [(WRITE,), (NETWORK,), (WRITE, NETWORK), EVERYTHING], ids="+".join)
+async def test_a_yes_gives_a_command_the_rights_in_the_question_and_no_other(
+    tmp_path: Path, rights: tuple[Right, ...]
+) -> None:
+    """The command says why it fails as it likes, and then tries everything."""
+    lacks = {WRITE: "touch in", NETWORK: "exec 3<>/dev/tcp/127.0.0.1/{port}", OUTSIDE: "touch {out}"}
+    says = "; ".join(f"( {lacks[right]} ) || bad=1" for right in rights)
+    tries = "; ".join(f"( {lack} ) 2>/dev/null && echo may-{right}" for right, lack in lacks.items())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        command = f"{says}; {tries}; exit $bad".format(port=server.getsockname()[1], out=tmp_path / "out")
+        person = Person()
+        run = Run(tmp_path, person)
+        await run.bash("ask", {"command": command})
+    (question,) = person.asked
+    assert question.rights == rights
+    assert [line for line in run.ends[0]["output"].splitlines() if line.startswith("may-")] == [
+        f"may-{right}" for right in rights
+    ]
+    assert (tmp_path / "out").exists() is (OUTSIDE in rights)
 
 
 async def test_what_the_try_could_not_do_and_nobody_allows_comes_with_its_output(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind
+from planck.workspace.git.repository import is_obeyed
 from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.process.containment import sandbox_program
 from tests.workspace.place import NOBODY, Place
@@ -268,6 +269,23 @@ HOOKS = {
     "in a pipe": _hook("echo x | xargs ./tools/check.sh"),
     "in a text for a shell": _hook("env X=1 timeout 20 sh -c 'tools/check.sh'"),
     "in a substitution": _hook('said="$(tools/check.sh)"'),
+    **{
+        f"by {body}": _hook(body)
+        for body in (
+            *("for s in tools/check.sh; do sh $s; done", 'for s in ./tools/check.sh; do "$s"; done'),
+            *('for s in tools/*.sh; do sh "$s"; done', "ls tools/*.sh | while read s; do sh $s; done"),
+            *("sh < tools/check.sh", "cat tools/check.sh | sh", "sh -s < ./tools/check.sh"),
+            *('run() { "$@"; }; run ./tools/check.sh', "sh -c 'exec \"$0\"' ./tools/check.sh"),
+            *("PATH=tools:$PATH check.sh", 'export PATH="$PWD/tools:$PATH"; check.sh'),
+            *(
+                "CHECK=${CHECK:-./tools/check.sh}; $CHECK",
+                "${CHECK:-./tools/check.sh}",
+                "run-parts --regex . tools",
+            ),
+            *('sh "$(dirname "$(readlink -f "$0")")/../../tools/check.sh"', "T=${T:=tools}; $T/check.sh"),
+            *("$(git rev-parse --git-dir)/../tools/check.sh", "cp tools/check.sh .git/q.sh; sh .git/q.sh"),
+        )
+    },
     "that another script runs": msgspec.structs.replace(
         _hook("sh first.sh"), lay=_hook("sh first.sh").lay + "echo ./tools/check.sh > first.sh"
     ),
@@ -315,6 +333,40 @@ CASES |= {
     )
 }
 CASES |= {f"a script that a hook names {how}": case for how, case in HOOKS.items()}
+_REBASE = f"{_COMMIT}; {_COMMIT}; git rebase -q -i HEAD~1"
+_ASKS = r"printf 'protocol=https\nhost=h\n\n' | git credential fill"
+_DIFF = "git add f; echo x >> f; git diff"
+VARIABLES = {
+    "GIT_EDITOR": "git commit -q --allow-empty",
+    "EDITOR": "TERM=xterm git commit -q --allow-empty",
+    "VISUAL": "TERM=xterm git commit -q --allow-empty",
+    "GIT_SEQUENCE_EDITOR": _REBASE,
+    "GIT_EXTERNAL_DIFF": _DIFF,
+    "GIT_SSH": "git fetch ssh://h/x",
+    "GIT_SSH_COMMAND": "git fetch ssh://h/x",
+    "GIT_PROXY_COMMAND": "git fetch git://h/x",
+    "GIT_ASKPASS": _ASKS,
+    "SSH_ASKPASS": _ASKS,
+}
+"""By a variable of the user's that names a script of the workspace: what starts it."""
+CASES |= {
+    f"a script that {variable} names": Case(
+        "mkdir tools; echo > tools/run.sh; chmod +x tools/run.sh; echo x > f",
+        "rm -f tools/run.sh; mv tools t; evil tools/run.sh",
+        git,
+        ".",
+        variable,
+    )
+    for variable, git in VARIABLES.items()
+}
+CASES["hooks that GIT_TEMPLATE_DIR names"] = Case(
+    "mkdir -p tools/hooks", "evil tools/hooks/post-commit", f"git init -q sub; cd sub; {_COMMIT}", ".",
+    "GIT_TEMPLATE_DIR",
+)  # fmt: skip
+CASES["hooks that GIT_CONFIG_VALUE_1 names"] = Case(
+    "mkdir tools; echo > tools/run.sh", "rm tools/run.sh; evil tools/pre-commit", _COMMIT, ".",
+    "GIT_CONFIG_VALUE_1",
+)  # fmt: skip
 
 
 OWNERS = [NOBODY, pytest.param(0, marks=pytest.mark.soak)] if os.geteuid() == 0 else [os.geteuid()]
@@ -329,6 +381,8 @@ async def test_nothing_that_a_command_wrote_is_run_by_the_users_git(
     monkeypatch.setenv("HOME", str(place.base))
     if case.variable:
         monkeypatch.setenv(case.variable, _find_value(place, case.variable))
+        monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+        monkeypatch.setenv("GIT_CONFIG_KEY_1", "core.hooksPath" if "VALUE" in case.variable else "x.y")
     _lay(place, case)
     place.ws = repository / case.workspace
     done = await place.run(Mode.WORKSPACE, (_EVIL + case.plant).replace("RAN", str(ran)) + "; touch fine")
@@ -375,6 +429,31 @@ def test_no_file_tool_writes_what_a_hook_runs(
     assert refused.value.err.kind is ErrorKind.PROTECTED_PATH
     with root.writing("src/main.sh") as slot:
         slot.replace(b"fine", None)
+
+
+DATA = [
+    "npx lint-staged", "cat src/main.sh | python3 -c 'import sys'", "shellcheck src/*.sh",
+    "black src/main.sh",
+    "for f in src/*.sh; do shellcheck $f; done", "ls src/*.sh | while read f; do bash -n $f; grep x $f; done",
+    "for f in $(git diff --cached --name-only); do cat $f; done", "python3 -m py_compile src/main.sh",
+    "PATH=node_modules/.bin:$PATH eslint .", 'export PATH="$PWD/.venv/bin:$PATH"; pytest',
+    "cat < src/main.sh",
+    "git diff --cached -- src/main.sh", "wc -l < src/main.sh", "cp src/main.sh.in src/other; make test",
+    "sh -c 'cat \"$1\"' sh src/main.sh", "python3 -c 'print(1)' < src/main.sh",
+    "jq . package.json | sh -c cat",
+]  # fmt: skip
+"""Hooks that read files of the workspace, and do not run them."""
+
+
+@pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
+def test_what_a_hook_only_reads_stays_writable(place: Place) -> None:
+    _lay(place, Case("mkdir -p src node_modules/.bin .venv/bin; echo > src/main.sh; echo > package.json", ""))
+    for body in DATA:
+        hook = place.ws / ".git/hooks/pre-commit"
+        hook.unlink(missing_ok=True)
+        hook.write_text(f"#!/bin/sh\n{body}\n")
+        for file in ("src/main.sh", "src/new.sh", "package.json", "node_modules/.bin/x", ".venv/bin/y"):
+            assert not is_obeyed(str(place.ws / file), str(place.ws)), f"{body}: {file}"
 
 
 @pytest.mark.parametrize("place", [os.geteuid()], indirect=True)
@@ -427,6 +506,10 @@ def _lay(place: Place, case: Case) -> None:
 
 
 def _find_value(place: Place, variable: str) -> str:
+    if variable in ("GIT_TEMPLATE_DIR", "GIT_CONFIG_VALUE_1"):
+        return str(place.base / "ws/tools")
+    if variable in VARIABLES:
+        return str(place.base / "ws/tools/run.sh")
     return str(place.base / "ws/conf" / ("" if variable.startswith("XDG") else "file"))
 
 
@@ -444,6 +527,8 @@ def _run(place: Place, folder: Path, script: str, variable: str = "") -> str:
     }
     if variable:
         environment[variable] = _find_value(place, variable)
+    if variable == "GIT_CONFIG_VALUE_1":
+        environment |= {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_1": "core.hooksPath"}
     if variable == "GIT_CONFIG_SYSTEM":
         del environment["GIT_CONFIG_NOSYSTEM"]
     done = subprocess.run(

@@ -156,6 +156,19 @@ class Home:
         writable = ws if mode is Mode.WORKSPACE else ()
         return Confinement(mode, ws, writable, masked=private.masked, shown=private.shown, hidden=hidden)
 
+    def git(self, script: str) -> str:
+        """Runs git, and what else stands in a script, as the user."""
+        who = {f"GIT_{name}_{what}": "x@y" for name in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        own = {} if "var " in script else who
+        done = subprocess.run(
+            ["sh", "-c", f"git {script}"],
+            cwd=self.ws,
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout + done.stderr
+
     async def run(self, command: str, rights: Confinement | None = None) -> Completed:
         rights = rights or self.rights()
         return await run(
@@ -276,6 +289,184 @@ async def test_git_knows_who_commits_and_no_password(home: Home) -> None:
     assert CANARY not in done.output
 
 
+ANN = "[user]\n\tname = Ann B\n\temail = ann@example.org\n"
+WHO = {
+    "the usual file": {".gitconfig": ANN},
+    "the other usual file": {".config/git/config": ANN},
+    "XDG_CONFIG_HOME": {".cfg/git/config": ANN},
+    "GIT_CONFIG_GLOBAL": {".own": ANN, ".gitconfig": "[user]\n\tname = no\n"},
+    "an include": {".gitconfig": "[include]\n\tpath = .a\n", ".a": "[include]\n\tpath = ~/.b\n", ".b": ANN},
+    **{
+        f'includeIf "{condition}"': {".gitconfig": f'[includeIf "{condition}"]\n\tpath = .w\n', ".w": ANN}
+        for condition in (
+            *("gitdir:~/projects/", "gitdir:projects/*/", "gitdir:~/**/mine/.git", "gitdir/i:~/PROJECTS/"),
+            *(
+                "gitdir:./projects/",
+                "gitdir:**/m?ne/**",
+                "gitdir:",
+                "hasconfig:remote.*.url:git@example.org:work/**",
+            ),
+        )
+    },
+}
+"""By where the user's git finds a name: files below the home."""
+NOBODY_THERE = (
+    *("gitdir:~/other/", "gitdir:~/project/", "gitdir:~/*/x/", "gitdir:~/PROJECTS/", "gitdir:[z"),
+    *(
+        "hasconfig:remote.*.url:git@example.org:play/**",
+        "hasconfig:user.name:x",
+        "onbranch:other",
+        "made-up:x",
+    ),
+)
+"""Conditions that do not hold in the workspace."""
+VARIABLES = {"XDG_CONFIG_HOME": ".cfg", "GIT_CONFIG_GLOBAL": ".own"}
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+async def test_git_in_the_sandbox_knows_the_same_person_as_the_users_git(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.git("init -q; git remote add origin git@example.org:work/mine.git")
+    for where, files in WHO.items():
+        for variable, name in VARIABLES.items():
+            monkeypatch.delenv(variable, raising=False)
+            if variable == where:
+                monkeypatch.setenv(variable, str(home.path / name))
+        for file in (".gitconfig", ".config/git/config"):
+            (home.path / file).unlink(missing_ok=True)
+        for name, text in files.items():
+            (home.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (home.path / name).write_text(text)
+        assert home.git("var GIT_COMMITTER_IDENT").startswith("Ann B <ann@example.org>"), where
+        assert (await home.run("git var GIT_COMMITTER_IDENT")).output.startswith("Ann B <ann@"), where
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+async def test_a_condition_for_another_repository_hands_over_nothing(home: Home) -> None:
+    (home.path / ".w").write_text(ANN)
+    home.git("init -q; git remote add origin git@example.org:work/mine.git")
+    for condition in NOBODY_THERE:
+        (home.path / ".gitconfig").write_text(f'[includeIf "{condition}"]\n\tpath = .w\n')
+        assert home.git("config user.name") == "", condition
+        assert (await home.run("git config user.name")).exit_code == 1, condition
+
+
+LINKED = {
+    "a linked worktree": "worktree add -q ../mine -b b",
+    "a submodule": "-c protocol.file.allow=always submodule add -q ../sub mine; git commit -qm s; "
+    "rmdir ../mine; ln -sT main/mine ../mine",
+    "a folder of a repository": "checkout -q -b b; mkdir mine; rmdir ../mine; ln -sT main/mine ../mine",
+}
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+@pytest.mark.parametrize("what", LINKED)
+async def test_git_works_in_a_workspace_whose_repository_lies_beside_it_in_the_home(
+    home: Home, what: str
+) -> None:
+    shutil.rmtree(home.ws)
+    script = "mkdir ../sub ../main; {0}; cd ../sub; {1}; cd ../main; git init -q; {1}; git {2}"
+    one = "git init -q; git commit -q --allow-empty -m one"
+    home.ws.mkdir()
+    home.git("--version; " + script.format("true", one, LINKED[what].replace("../mine;", "../mine ;")))
+    (home.path / "projects/main/other.txt").write_text(CANARY)
+    home.ws = home.ws.resolve()
+    done = await home.run(f"git log --format=%s; cat {home.path}/projects/main/other.txt; git status")
+    assert done.output.startswith("one\n"), done.output
+    assert done.exit_code == 0
+    assert CANARY not in done.output
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+@pytest.mark.parametrize(
+    "target", ["projects/main/.git", "projects/main/.git/worktrees/w", ".password-store/.git"]
+)
+async def test_a_git_file_from_elsewhere_shows_no_repository_of_the_users(home: Home, target: str) -> None:
+    for name in ("projects/main", ".password-store"):
+        (home.path / name).mkdir(parents=True, exist_ok=True)
+        home.git(
+            f"-C {home.path / name} init -q; git -C {home.path / name} commit -q --allow-empty -m {CANARY}"
+        )
+    home.git(f"-C {home.path}/projects/main worktree add -q ../w")
+    (home.ws / ".git").write_text(f"gitdir: {home.path / target}\n")
+    done = await home.run(
+        f"git log; cat {home.path}/projects/main/.git/COMMIT_EDITMSG; ls {home.path / target}"
+    )
+    assert CANARY not in done.output
+    assert done.exit_code
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+async def test_a_repository_of_the_home_itself_is_not_shown(home: Home) -> None:
+    home.git(f"-C {home.path} init -q; git -C {home.path} commit -q --allow-empty -m {CANARY}")
+    done = await home.run("git log; ls ~/.git")
+    assert CANARY not in done.output
+    assert done.exit_code
+
+
+KEYS = {
+    ".nvm/versions/node/v20/etc/npmrc": "//registry.example.org/:_authToken=",
+    ".nvm/.git/config": "url = https://ann:pw@example.org/",
+    ".npm-global/etc/npmrc": "_authToken=",
+    ".local/share/fnm/node-versions/v20/installation/etc/npmrc": "_password=",
+    ".volta/tools/image/node/20/etc/npmrc": "_authToken=",
+    ".volta/hooks.json": "token",
+    ".nodenv/versions/20/etc/npmrc": "_authToken=",
+    "n/etc/npmrc": "_authToken=",
+    ".asdf/installs/nodejs/20/etc/npmrc": "_authToken=",
+    ".asdf/installs/rust/1/credentials.toml": "token=",
+    ".asdf/plugins/x/.git/config": "url = https://u:p@",
+    ".local/share/mise/installs/node/20/etc/npmrc": "_authToken=",
+    ".pyenv/versions/3.12/pip.conf": "index-url = https://u:p@",
+    ".virtualenvs/a/pip.conf": "index-url = https://u:p@",
+    ".local/share/uv/tools/ruff/pip.conf": "password",
+    "miniconda3/.condarc": "https://conda.example.org/t/tk-12345678-",
+    "miniconda3/envs/a/pip.conf": "https://u:p@",
+    ".rbenv/versions/3/etc/gemrc": "https://u:p@",
+    ".sdkman/candidates/maven/3/conf/settings.xml": "<password>",
+    ".cache/pre-commit/repo1/.git/config": "https://u:p@",
+    ".bun/install/global/bunfig.toml": "token=",
+    ".config/yarn/global/.npmrc": "_authToken=",
+    ".opam/config": "https://u:p@",
+    ".cargo/config.toml": "token=",
+    ".config/mise/config.toml": "[env]",
+    "bin/.env": "X=",
+    "bin/api.key": "",
+    "bin/credentials.json": "",
+    ".local/bin/token.txt": "",
+    "apache-maven/conf/settings.xml": "<password>",
+    "opt/node/etc/npmrc": "_authToken=",
+    # Projects with the names of toolchains.
+    "sdk/notes/x": "", "n/x": "", "R/project/.Renviron": "", "flutter/x": "", "vcpkg/x": "", "fvm/x": "",
+}  # fmt: skip
+"""Files with keys among programs, each with the words before the key."""
+PLAIN = {
+    ".nvm/versions/node/v21/etc/npmrc": "fund=false\n",
+    ".sdkman/candidates/maven/4/conf/settings.xml": "<settings><!-- <password>x</password> --></settings>\n",
+    ".pyenv/versions/3.13/pip.conf": "[global]\ntimeout = 9\n",
+    "bin/notes.txt": "plain\n",
+}
+
+
+@pytest.mark.parametrize("home", [os.geteuid()], indirect=True)
+async def test_keys_among_programs_are_hidden_and_the_programs_work(home: Home) -> None:
+    for name, text in {**{name: before + CANARY for name, before in KEYS.items()}, **PLAIN}.items():
+        (home.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (home.path / name).write_text(text)
+    programs = ["bin/get-token", "apache-maven/bin/mvn", "opt/node/bin/node-of-opt", ".local/bin/x"]
+    for program in programs:
+        home.install(program, os.path.dirname(program))
+        (home.path / program).write_text(f"#!/bin/sh\necho {os.path.basename(program)} works\n")
+    names = [os.path.basename(program) for program in programs]
+    files = " ".join(f"~/{name}" for name in (*KEYS, *PLAIN))
+    done = await home.run(f"{'; '.join(names)}; cat {files}")
+    lines = done.output.splitlines()
+    assert lines[: len(names)] == [f"{name} works" for name in names]
+    assert CANARY not in done.output
+    assert [line for line in PLAIN.values() if line not in done.output] == []
+
+
 async def test_what_the_user_names_is_readable_and_nothing_around_it(home: Home) -> None:
     rights = home.rights(Mode.WORKSPACE, "~/.config/gh", str(home.path / "Documents"), "~/.planck")
     done = await home.run(
@@ -300,21 +491,36 @@ async def test_a_command_of_root_reads_no_file_that_is_closed_to_others(home: Ho
     assert [line for line in done.output.splitlines() if "head:" not in line and "find:" not in line] == []
 
 
+NEEDS = [
+    "cat ~/.something-new/token", "cat ../../.something-new/token", "ls ~/Documents", "cd ~/Documents",
+    "python3 -c 'open(\"'$HOME'/Downloads/statement.csv\")'", "PYTHONPATH=~/Documents python3 -c 'import x'",
+    "test -f ~/Documents/taxes.pdf", "[ -d $HOME/Documents ]", "touch ${HOME}/Documents/new",
+    "echo x > ~/Documents/new", "mkdir ~/Documents/new", "git -C ~/Documents status", "make -f ~/x.pem",
+    "git clone -q ~/Documents c", "cp ~/x.pem .", "perl -e 'require \"$ENV{HOME}/x.pem\"'", "cat link/token",
+    "printf '#include \"%s/x.pem\"\\n' $HOME > a.sh; . ~/x.pem", "sh ~/x.pem", "~/x.pem", "stat ~/x.pem",
+    "env -C ~/Documents ls", "find ~/Documents", "diff ~/x.pem file", "python3 ~/Documents/x.py",
+    "tar cf x.tar ~/x.pem",
+]  # fmt: skip
+"""Commands that fail because of what is hidden, in the words of many programs."""
+
+
 async def test_a_command_that_needed_a_hidden_place_is_told_so(home: Home) -> None:
     rights = home.rights()
-    for command, name in (
-        ("cat ~/.something-new/token", "~/.something-new/token"),
-        ("cat ../../.something-new/token", "../../.something-new/token"),
-        ("ls ~/Documents", "~/Documents"),
-        ("python3 -c 'open(\"'$HOME'/Downloads/statement.csv\")'", "~/Downloads/statement.csv"),
-    ):
+    for command in NEEDS:
         done = await home.run(command, rights)
         why = explain_refusal(done.output, rights, command)
-        assert why, command
+        assert why, f"{command}: {done.output}"
         assert why.text.endswith(' is hidden here (the user can add it to "permissions.readable")'), command
-        assert os.path.basename(name) in why.text, command
-    done = await home.run("cat ~/.never-there", rights)
-    assert explain_refusal(done.output, rights) is None
+    for command in (
+        "cat ~/.never-there",
+        "false",
+        f"ls {home.ws}/nothing",
+        "touch ~/x",
+        "cd ~/projects; false",
+    ):
+        done = await home.run(command, rights)
+        assert done.exit_code
+        assert "is hidden" not in str(explain_refusal(done.output, rights, command)), command
 
 
 async def test_this_python_and_planck_run_from_below_a_home(home: Home) -> None:

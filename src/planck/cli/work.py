@@ -52,12 +52,18 @@ def _check_output(options: argparse.Namespace) -> None:
             raise UsageError(failure.err.kind, f"-o: {failure.err.message}") from None
 
 
-def _check_target(options: argparse.Namespace, project: "Project") -> None:
+def _check_files(options: argparse.Namespace, project: "Project") -> None:
     """Raises where `-o` names what agents in its folders may not write, or may have redirected.
 
     Only `--permission-mode full` on the command line allows it: a resumed session may have a stricter mode
     than the configuration.
+
+    The schema is read again: a link in those folders must not choose what models are told.
     """
+    if options.output_schema:
+        from planck.headless import AnswerSchema
+
+        options.schema = AnswerSchema.read(Path(options.output_schema), project.root.paths)
     if options.target and options.permission_mode != "full":
         try:
             options.target.check(project.open_root())
@@ -224,7 +230,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
         person = find_person(options, stops.listen)
     async with open_planck(options, person.approver if person else None) as planck_:
-        _check_target(options, planck_.project)
+        _check_files(options, planck_.project)
         choose_session(planck_, options)
         streamed = options.input_format == "stream-json"
         if not prompt and not streamed:

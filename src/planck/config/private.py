@@ -43,7 +43,7 @@ CLONES = "work"
 """In Planck's own home: one folder for each session that a pool works on in a clone."""
 
 
-_OTHER_HOMES = ("/root", "/home")
+_OTHER_HOMES = ("/root", "/home", "/mnt/c/Users")
 _FIRST_USER = 1000
 """Numbers from there on are people's."""
 _SYSTEM = (
@@ -119,7 +119,8 @@ def private_places(
     kept += [user / folder / name for user in users for folder in folders for name in _READABLE_OF_AGENTS]
     shown = {os.path.realpath(place) for place in kept} | opened
     if hidden and programs:
-        from planck.config.toolchains import find_toolchains  # only commands need it
+        from planck.config.toolchains import find_keys, find_toolchains  # only commands need it
+        from planck.workspace.git.checkout import list_outside
 
         own = _find_users(environ)
         # Commands need the rest to run at all: programs, and the links by which they are found.
@@ -127,11 +128,14 @@ def private_places(
         ways = [*map(str, users), *there, *named, *find_toolchains(own, hidden, environ, masked, roots)]
         ways += [sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.dirname(__file__)))]
         ways += [link for place in there for link in _list_links(place)]
+        ways += [git for root in roots for git in list_outside(root) if os.path.dirname(git) not in hidden]
         for way in ways:
             *links, end = follow(way)
             shown.update(link for link in links if is_inside(link, hidden))
             if is_inside(end, hidden) and not any(is_inside(place, (end,)) for place in (*hidden, *ours)):
                 shown.add(end)
+        keys = {*map(os.path.realpath, find_keys(own, hidden, environ))}.difference(opened)
+        masked = tuple(sorted({*masked, *keys}))
         shown = _outermost(shown, masked, home)
     return Private(masked, tuple(sorted(shown)), hidden)
 

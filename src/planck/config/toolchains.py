@@ -7,6 +7,7 @@ that file are named.
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from glob import glob
 
 from planck.own_code import follow, is_inside, is_open
 from planck.workspace.paths.regular import read_regular
@@ -15,6 +16,7 @@ _BY_NAME = {
     "": (
         *(".local/bin", ".local/lib", ".local/lib64", ".local/libexec", ".local/include", ".tool-versions"),
         *(".nix-profile", ".local/state/nix/profiles", ".guix-profile", ".config/guix/current", ".linuxbrew"),
+        *(".fonts", ".local/share/fonts", ".terminfo", ".local/share/jupyter/kernels"),
         *(".config/git/ignore", ".config/git/attributes", ".gitignore", ".gitignore_global", ".editorconfig"),
     ),
     "JavaScript": (
@@ -26,8 +28,8 @@ _BY_NAME = {
             ".volta",
             ".nodenv",
             ".nvs",
-            "n",
         ),
+        *("n/bin", "n/lib", "n/include", "n/share", "n/n"),
         *(
             ".n",
             ".nodebrew",
@@ -52,7 +54,7 @@ _BY_NAME = {
             ".cache/puppeteer",
             ".cache/Cypress",
         ),
-        *(".vite-plus/bin", ".cache/deno/npm", ".cache/deno/deps", ".cache/deno/remote"),
+        *(".yarn/berry/cache", ".vite-plus/bin", ".cache/deno/npm", ".cache/deno/deps", ".cache/deno/remote"),
     ),
     "Python": (
         *(".pyenv", ".local/share/uv/python", ".local/share/uv/tools", ".local/pipx", ".local/share/pipx"),
@@ -79,7 +81,7 @@ _BY_NAME = {
     ),
     "Rust, Go, Zig": (
         *(".rustup", ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".cargo/config.toml"),
-        *(".cargo/config", "go/bin", "go/pkg", "sdk", ".goenv", ".gvm", ".g", ".zvm", ".zigup", ".zig"),
+        *(".cargo/config", "go/bin", "go/pkg", "sdk/go*", ".goenv", ".gvm", ".g", ".zvm", ".zigup", ".zig"),
     ),
     "Haskell, OCaml, Lean, Julia, Elixir, Nim, Crystal, Swift": (
         *(
@@ -100,7 +102,7 @@ _BY_NAME = {
         ),
         *(".mix/archives", ".mix/elixir", ".hex/packages", ".kiex", ".kerl", ".cache/rebar3", ".nimble/bin"),
         *(".nimble/pkgs", ".nimble/pkgs2", ".choosenim", ".crenv", ".swiftly", ".swiftenv"),
-        *(".local/share/swiftly", ".R/library", "R"),
+        *(".local/share/swiftly", ".R/library", "R/*-library"),
     ),
     ".NET, Dart, Android, devices": (
         *(f".dotnet/{name}" for name in ("dotnet", "host", "sdk", "shared", "packs", "tools", "templates")),
@@ -115,6 +117,15 @@ _BY_NAME = {
         *("google-cloud-sdk", ".terraform.d/plugins", ".terraform.d/plugin-cache", ".pulumi/bin"),
     ),
 }
+_ONLY_WITH = {
+    "flutter": "bin/flutter",
+    "development/flutter": "bin/flutter",
+    "fvm": "versions",
+    "vcpkg": ".vcpkg-root",
+    "emsdk": "emsdk.py",
+    "google-cloud-sdk": "bin/gcloud",
+}
+"""Names that a project of the user's may have, too, and what tells them from one."""
 _MOVED = {
     "CARGO_HOME": ".cargo",
     "RUSTUP_HOME": ".rustup",
@@ -163,8 +174,64 @@ _MAX_ENTRIES = 2000
 """Of a folder of programs."""
 _TELLING = ("config.toml", "config", ".tool-versions", ".asdfrc")
 """Files that may hold a key as well: shown if no word in them is one of these."""
-_SECRETIVE = re.compile(r"(?i)token|secret|passw|credential|_key|apikey|auth|\[env|\benv\s*=|://[^/\s]*@")
+_SECRETIVE = re.compile(
+    r"(?i)token|secret|passw|credential|_key|apikey|auth|/t/[\w-]{8}|\[env|\benv\s*=|://[^/\s]*@"
+)
 _MAX_TELLING = 64 << 10
+_OF_NODE = ("etc/npmrc", "lib/node_modules/npm/npmrc", "lib/node_modules/npm/.npmrc")
+_OF_PYTHON = ("pip.conf", "etc/pip.conf", ".condarc", "condarc")
+_OF_GIT = (".git/config",)
+_KEYS = {
+    **dict.fromkeys(
+        (
+            *(".nvm/versions/node/*", ".local/share/fnm/node-versions/*/installation", ".nodenv/versions/*"),
+            *(".fnm/node-versions/*/installation", ".volta/tools/image/node/*", ".nvs/node/*/*", "n", ".n"),
+            *(".npm-global", ".npm-packages", ".asdf/installs/nodejs/*", ".proto/tools/node/*"),
+            *(".local/share/mise/installs/node/*", ".local/share/rtx/installs/node/*", ".local/share/pnpm"),
+        ),
+        _OF_NODE,
+    ),
+    **dict.fromkeys((".bun/install/global", ".config/yarn/global"), (".npmrc", ".yarnrc", "bunfig.toml")),
+    ".volta": ("hooks.json",),
+    **dict.fromkeys(
+        (
+            *(".pyenv/versions/*", ".virtualenvs/*", ".local/share/virtualenvs/*", ".pythonz/pythons/*"),
+            *(".cache/pypoetry/virtualenvs/*", ".local/share/uv/tools/*", ".local/share/uv/python/*"),
+            *(".local/share/pipx/venvs/*", ".local/pipx/venvs/*", ".asdf/installs/python/*"),
+            *(".local/share/mise/installs/python/*", ".local/share/pdm/venvs/*", ".pixi/envs/*"),
+            *("miniconda3", "miniconda", "anaconda3", "anaconda", "miniforge3", "mambaforge", "micromamba"),
+            *(".miniconda3", ".anaconda3", ".miniforge3", ".conda/envs/*", "miniconda3/envs/*"),
+            *("anaconda3/envs/*", "miniforge3/envs/*", "mambaforge/envs/*", "micromamba/envs/*"),
+        ),
+        _OF_PYTHON,
+    ),
+    **dict.fromkeys((".rbenv/versions/*", ".rvm/rubies/*", ".asdf/installs/ruby/*"), ("etc/gemrc",)),
+    **dict.fromkeys(
+        (".asdf/installs/rust/*", ".local/share/mise/installs/rust/*"),
+        ("credentials.toml", "credentials", "config.toml"),
+    ),
+    **dict.fromkeys(
+        (
+            *(".sdkman/candidates/maven/*", ".asdf/installs/maven/*", ".local/share/mise/installs/maven/*"),
+            ".m2/wrapper/dists/*/*",
+        ),
+        ("conf/settings.xml",),
+    ),
+    ".opam": ("config", "repo/repos-config"),
+    **dict.fromkeys(
+        (
+            *(".pyenv", ".nvm", ".rbenv", ".asdf", ".nodenv", ".goenv", ".jenv", ".phpenv", ".plenv"),
+            *(".tfenv", ".crenv", ".anyenv", ".pyenv/plugins/*", ".rbenv/plugins/*", ".asdf/plugins/*"),
+            *(".cache/pre-commit/*", ".local/share/mise/plugins/*", "flutter", "emsdk", "vcpkg", "fvm"),
+        ),
+        _OF_GIT,
+    ),
+}
+"""By the folder of an installation: files in it that may hold a key, and are hidden if they do."""
+_OF_KEYS = re.compile(
+    r"(?i)^\.env|^\.(?:npmrc|netrc|pypirc)$|^id_\w+$|\.(?:pem|key|p12|pfx|kdbx|keystore)$|credential|secret"
+    r"|token|passw"
+)
 
 
 def find_toolchains(
@@ -200,18 +267,67 @@ def _find_named(folder: str, names: Iterable[str]) -> Iterator[str]:
     except OSError:
         return
     for name in names:
-        place = f"{folder}/{name}".rstrip("/")
-        if (name and name.partition("/")[0] not in there) or not os.path.lexists(place):
+        if name and name.partition("/")[0] not in there:
             continue
-        if os.path.basename(place) not in _TELLING or _tells_nothing(place):
-            yield place
+        for place in _list_places(folder, name):
+            if os.path.basename(place) in _TELLING and _tells_a_key(place):
+                continue
+            mark = _ONLY_WITH.get(name)
+            if mark is None or os.path.lexists(f"{place}/{mark}"):
+                yield place
 
 
-def _tells_nothing(file: str) -> bool:
+def _list_places(folder: str, name: str) -> list[str]:
+    """Returns what is there by a name, whose last parts may be patterns."""
+    place = f"{folder}/{name}".rstrip("/")
+    if "*" not in name:
+        return [place] if os.path.lexists(place) else []
+    return [f"{folder}/{one}" for one in sorted(glob(name, root_dir=folder, include_hidden=True))]
+
+
+def _tells_a_key(file: str) -> bool:
+    """Whether a file of settings has a word in it that stands beside keys; one that can't be read may."""
     try:
-        return not _SECRETIVE.search(os.fsdecode(read_regular(file, _MAX_TELLING)))
+        text = os.fsdecode(read_regular(file, _MAX_TELLING))
     except OSError:
-        return False
+        return True
+    if file.endswith(".xml"):  # Maven's own has an example of a password in a comment
+        text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    return _SECRETIVE.search(text) is not None
+
+
+def find_keys(own: Collection[str], homes: Collection[str], environ: Mapping[str, str]) -> Iterator[str]:
+    """Yields files with keys in what `find_toolchains` shows: settings that installations have of their own,
+    and what the user keeps beside programs."""
+    bases = [(home, "") for home in own]
+    for variable, usual in _MOVED.items():
+        moved = environ.get(variable, "").partition(":")[0]
+        if os.path.isabs(moved) and is_inside(os.path.realpath(moved), homes):
+            bases.append((moved, usual))
+    for base, usual in bases:
+        for place, files in _KEYS.items():
+            if not is_inside(place, (usual,)) and usual:
+                continue
+            for name in files:
+                pattern = f"{place}/{name}"[len(usual) :].lstrip("/")
+                if os.path.lexists(f"{base}/{pattern.partition('/')[0]}"):
+                    yield from (found for found in _list_places(base, pattern) if _tells_a_key(found))
+    for entry in dict.fromkeys(environ.get("PATH", "").split(":")):
+        if os.path.isabs(entry) and is_inside(os.path.realpath(entry), homes):
+            yield from _list_kept(entry)
+
+
+def _list_kept(folder: str) -> Iterator[str]:
+    """Yields files beside programs whose names say that they hold keys."""
+    try:
+        with os.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number > _MAX_ENTRIES:
+                    return
+                if _OF_KEYS.search(entry.name) and not (entry.is_file() and os.access(entry.path, os.X_OK)):
+                    yield entry.path
+    except OSError:
+        return
 
 
 class _Look:
@@ -261,7 +377,10 @@ class _Look:
         if os.path.basename(real) == ".bin" and os.path.basename(around) == "node_modules":
             yield around
         elif os.path.basename(real) in _PROGRAMS and not self._holds_private(around):
-            yield from (f"{around}/{name}" for name in sorted(_PARTS.intersection(os.listdir(around))))
+            parts = _PARTS.intersection(os.listdir(around))
+            if os.path.lexists(settings := f"{around}/conf/settings.xml") and _tells_a_key(settings):
+                parts -= {"conf"}
+            yield from (f"{around}/{name}" for name in sorted(parts))
 
     def _holds_private(self, folder: str) -> bool:
         return any(is_inside(place, (folder,)) for place in self._private)

@@ -18,8 +18,7 @@ from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line
 from planck.toolkit.images import MAX_IMAGE, image_from_base64, image_type
-from planck.workspace.paths.paths import is_inside
-from planck.workspace.paths.regular import locate_open, open_within
+from planck.workspace.paths.regular import LeadsOutside, open_named, open_within
 
 _REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
 _IMAGE_PATH = re.compile(
@@ -105,25 +104,14 @@ def attach(
 
 
 def _open(name: str, path: Path, roots: Sequence[str]) -> int:
-    """Opens what the user named. A name outside the roots is the user's own choice, links included."""
-    fd = open_within(path, "/")
     try:
-        # Without `..`, as the user reads the name; the descriptor says where the system went.
-        named = Path(os.path.normpath(path))
-        if not any(is_inside(os.path.realpath(part), roots) for part in (named, *named.parents)):
-            return fd
-        real = locate_open(fd, path)
-        if is_inside(real, roots):
-            return fd
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    raise AttachmentError(
-        ErrorKind.OUTSIDE_WORKSPACE,
-        f"{name!r} is a link to {real!r}, outside the workspace. Nothing was sent. "
-        "To attach that file, name its own path.",
-    )
+        return open_named(path, roots)
+    except LeadsOutside as refused:
+        raise AttachmentError(
+            ErrorKind.OUTSIDE_WORKSPACE,
+            f"{name!r} is a link to {refused.real!r}, outside the workspace. Nothing was sent. "
+            "To attach that file, name its own path.",
+        ) from None
 
 
 def _read_images(names: Sequence[str], folder: Path, roots: Sequence[str]) -> list[Image]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from planck.records.messages import UserMessage
 from planck.records.outcome import Err, ErrorKind
 from planck.session.result import Exit, RunResult
 from planck.toolkit.tool import make_validator
-from planck.workspace.paths.regular import read_regular
+from planck.workspace.paths.regular import LeadsOutside, read_named
 
 _MAX_BYTES = 256 * 1024
 _MAX_PROBLEMS = 5
@@ -37,9 +38,17 @@ class AnswerSchema:
         self._schema = schema
 
     @classmethod
-    def read(cls, path: Path) -> "AnswerSchema":
+    def read(cls, path: Path, roots: Sequence[str] = ()) -> "AnswerSchema":
+        """Reads a file that the user named; in the `roots` others write, so that no link there leads out of
+        them: models are told all of a schema."""
         try:
-            content = read_regular(path, _MAX_BYTES)
+            content = read_named(path, _MAX_BYTES, roots)
+        except LeadsOutside as refused:
+            raise ConfigError(
+                ErrorKind.OUTSIDE_WORKSPACE,
+                f"{str(path)!r} is a link to {refused.real!r}, outside the workspace. Nothing was sent. "
+                "To use that file as the schema, name its own path.",
+            ) from None
         except OSError as failure:
             raise ConfigError(
                 ErrorKind.READ_FAILED,

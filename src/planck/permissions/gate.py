@@ -519,14 +519,14 @@ class _Tried:
     async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
         from planck.workspace.sandbox.refusal import find_missing, find_refusal  # few commands fail
 
-        line = find_refusal(output)
-        if not line:
-            return None
         args, ctx = self._call.args, self._call.ctx
         command, cwd = (
             str(args.get("command", "")),
             os.path.join(ctx.workspace, str(args.get("cwd", ctx.cwd))),
         )
+        line = find_refusal(output, command)
+        if not line:
+            return None
         verdict = self._offer(find_missing(output, self._verdict.confinement.writable, command, cwd))
         why = f"a trial run in the read-only sandbox without network failed ({line})"
         answer = await self._gate.ask(self._call, replace(verdict, why=why))

@@ -21,7 +21,7 @@ from planck.permissions.matching import (
 from planck.permissions.rules import Chosen, Decision, Ruling, SourcedRule
 from planck.shell.launch import basename, may_start_others
 from planck.shell.plain import Segment, segments
-from planck.shell.programs import UNKNOWN, VERBS, Program, find_program
+from planck.shell.programs import PROGRAMS, UNKNOWN, VERBS, Program, find_program
 from planck.shell.reach import Reach, find_handed, find_reach
 from planck.shell.words import EXPANDED, Word
 
@@ -41,12 +41,12 @@ def weigh(mine: Chosen, args: Mapping[str, Any], folder: str = "") -> Ruling:
         parts = line.parts
         found = line.narrow(mine) if mine.narrowing else found
         looks = folder and mine.narrowing and found.decision is not _DENY
-        if looks and ((started := line.started).scripts or started.paths):
+        if looks and ((started := line.started).scripts or started.packages or started.paths):
             place = os.path.join(folder, str(args.get("cwd") or ""))
             handed = [
                 words for words in started.paths if os.access(os.path.join(place, words[0].text), os.X_OK)
             ]
-            if started.scripts or handed:
+            if started.scripts or started.packages or handed:
                 from planck.permissions.scripts import weigh_scripts  # few lines name one
 
                 narrow = partial(_narrow_reach, mine)
@@ -119,6 +119,8 @@ class _Started(msgspec.Struct, frozen=True, gc=False):
     """Of all programs that may be started; None where one is known only when it runs."""
     scripts: bool
     """Whether one is named by a path where an agent may write."""
+    packages: bool
+    """Whether one starts scripts of a `package.json`."""
     unknown: tuple[Segment, ...]
     """Programs that nobody knows, with words behind them that they may start."""
     handed: tuple[Segment, ...]
@@ -128,10 +130,10 @@ class _Started(msgspec.Struct, frozen=True, gc=False):
 
 
 def _look_at(reach: Reach) -> _Started:
-    names, scripts, literal, hands = set[str](), False, True, False
+    names, scripts, packages, literal, hands = set[str](), False, False, True, False
     unknown: list[Segment] = []
     paths: list[Segment] = []
-    for words in reach.commands:
+    for words in (*reach.commands, *reach.given) if reach.given else reach.commands:
         first = words[0]
         name = first.text
         if not first.literal:
@@ -140,6 +142,7 @@ def _look_at(reach: Reach) -> _Started:
             scripts, name = True, basename(first)
         others, launcher = _look_up(name)
         names.update(others)
+        packages = packages or name in _PACKAGED
         if launcher is None or len(words) == 1:
             continue
         if launcher is UNKNOWN or _may_launch(launcher, name, words):
@@ -174,10 +177,11 @@ def _look_at(reach: Reach) -> _Started:
     if reach.unknown and perhaps:  # then every rule is compared with these, also where they are expanded
         literal = literal and all(words[0].literal for words in perhaps)
     return _Started(
-        reach, frozenset(names) if literal else None, scripts, tuple(unknown), handed, tuple(paths)
+        reach, frozenset(names) if literal else None, scripts, packages, tuple(unknown), handed, tuple(paths)
     )
 
 
+_PACKAGED = frozenset(name for name, row in PROGRAMS.items() if "package.json" in row.files)
 _ROOT = re.compile(r"/(?:proc|lib|dev)")
 """Where a program behind another may be any."""
 

@@ -13,6 +13,7 @@ from itertools import chain
 
 import msgspec
 
+from planck.permissions.package_scripts import FILE, PACKAGED, PackageScript, find_package_scripts
 from planck.permissions.rules import Decision, Ruling
 from planck.shell.launch import basename
 from planck.shell.plain import Segment, segments
@@ -62,6 +63,10 @@ _HARMLESS = frozenset(
     | {"type", "uname", "unset", "wc", "which", "whoami", "cd", "pushd", "popd"}
 )
 """They leave the content of files alone, unless their output goes into one."""
+_COMPILERS = frozenset(
+    {"gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "javac", "ld", "ar", "swiftc", "zig"}
+)
+"""What they write is no shell script."""
 _AT_ONCE = re.compile(r"(?<!\|)\|(?!\|)|(?<![&><])&(?![&>])|\b(?:for|while|until|function)\b|\(\)|\{")
 """What lets commands run beside others, or again: their order says nothing."""
 _AGAIN = re.compile(r"\b(?:for|while|until|function)\b|\(\)")
@@ -104,7 +109,7 @@ class _Look:
         self._narrow = narrow
         self._wanted = wanted
         self._folder = folder
-        self._seen: set[str] = set()
+        self._seen: set[str | PackageScript] = set()
 
     def at_text(
         self,
@@ -116,6 +121,11 @@ class _Look:
         is_script: bool = False,
     ) -> Iterator[Ruling]:
         """Yields what the rules say of the scripts that a text starts, in any of the folders."""
+        for words in reach.commands:
+            if basename(words[0]) in PACKAGED:
+                yield from self._at_packages(
+                    words, text, _find_folders(text, reach.commands, folders) or folders
+                )
         scripts = [words for words in reach.commands if self._is_script(words[0])]
         if not scripts:
             return
@@ -132,6 +142,22 @@ class _Look:
                 doubt = "which file that is, is not known beforehand"
             yield from self._at_script(words, paths, folders, doubt)
 
+    def _at_packages(self, words: Segment, text: str, folders: Sequence[str]) -> Iterator[Ruling]:
+        """Yields what the rules say of the scripts of a `package.json` that a command starts."""
+        if _writes_package(text):
+            yield self._narrow(Reach((), f"{words[0].text!r} may start any program: {FILE} may change first"))
+        for folder in folders:
+            for script in find_package_scripts(words, folder):
+                if script in self._seen or len(self._seen) > _MAX_FILES:
+                    continue
+                self._seen.add(script)
+                parts = segments(script.text)
+                reach = find_reach(script.text, parts)
+                more = self.at_text(script.text, parts, reach, (script.folder,), is_script=True)
+                plain = reach if self._is_mentioned(script.text) else _drop_doubts(reach)
+                for one in chain((self._narrow(plain),), more):
+                    yield one if script.sure else _doubt(one)
+
     def at_handed(self, handed: Iterable[Segment], folder: str) -> Iterator[Ruling]:
         """Yields a doubt where a program that nobody knows is given a script that the rules forbid."""
         for words in handed:
@@ -139,9 +165,7 @@ class _Look:
             if not self._is_script(words[0]) or os.path.isdir(path):
                 continue
             for one in self._at_script(words, (path,), (folder,), ""):
-                if one.decision is Decision.DENY:
-                    one = msgspec.structs.replace(one, decision=Decision.ASK, note="it may apply here")
-                yield one
+                yield _doubt(one)
 
     def _at_script(
         self, words: Segment, paths: Sequence[str], folders: Sequence[str], doubt: str
@@ -158,7 +182,7 @@ class _Look:
             if path not in self._seen:
                 self._seen.add(path)
                 text, parts, reach = script.text, script.parts, script.reach
-                yield self._narrow(reach)
+                yield self._narrow(reach if self._is_mentioned(text) else script.plain)
                 if folders and script.spelled != text:
                     text = script.spelled.replace(HERE, os.path.dirname(path)).replace(TOP, folders[0])
                     parts = segments(text)
@@ -166,6 +190,14 @@ class _Look:
                 yield from self.at_text(text, parts, reach, folders, is_script=True)
         if doubt:
             yield self._narrow(Reach((), f"{words[0].text!r} may start any program: {doubt}"))
+
+    def _is_mentioned(self, text: str) -> bool:
+        """Whether a script has the words of a rule at all, in any order: if not, what it starts and nobody
+        can name (`$JAVA -jar x`, `python x.py`) is no reason to ask."""
+        return any(
+            all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in _list_telling(words))
+            for words in self._wanted
+        )
 
     def _at_program(self, path: str, words: Segment) -> Iterator[Ruling]:
         """It may be a link to the program of a rule, or a copy of it: the words that follow tell whether."""
@@ -180,6 +212,20 @@ class _Look:
             return False
         path = os.path.normpath(word.text)
         return not path.startswith(_SYSTEM) or is_inside(path, (os.path.realpath(self._folder),))
+
+
+def _doubt(one: Ruling) -> Ruling:
+    if one.decision is not Decision.DENY:
+        return one
+    return msgspec.structs.replace(one, decision=Decision.ASK, note="it may apply here")
+
+
+def _writes_package(text: str) -> bool:
+    """Whether a command line may change the package before it starts something of it."""
+    return FILE in text and (
+        re.search(rf">[ \t]*\S*{FILE}|\b(?:cp|curl|install|ln|mv|sed|tee|wget)\b[^\n;&|]*{FILE}", text)
+        is not None
+    )
 
 
 def _find_folders(text: str, others: Sequence[Segment], folders: Sequence[str]) -> Sequence[str]:
@@ -217,9 +263,7 @@ def _find_change(text: str, paths: Sequence[str], folders: Sequence[str], others
             if not all(word.literal for word in words):
                 return True
             targets += [word.text for word in words[1:]]
-        elif program not in _HARMLESS and not (
-            find_program(program).prefix or find_program(program).is_shell
-        ):
+        elif program not in _HARMLESS and program not in _COMPILERS and not _runs_project(program):
             return True
     if not folders:
         return bool(targets)
@@ -229,6 +273,13 @@ def _find_change(text: str, paths: Sequence[str], folders: Sequence[str], others
     return any(
         os.path.realpath(place) in reals for target in targets for place in _find_places(target, folders)
     )
+
+
+def _runs_project(program: str) -> bool:
+    """Whether it starts other programs, which are judged apart, or the project's own, which could do all
+    that a script does: `npm ci && ./build.sh` is not asked about."""
+    row = find_program(program)
+    return row.prefix is not None or row.is_shell or row.is_project_tool
 
 
 def _find_targets(text: str) -> list[str] | None:
@@ -262,12 +313,23 @@ def _mentions(script: Segment, text: str) -> bool:
     )
 
 
+def _list_telling(words: Sequence[str]) -> Sequence[str]:
+    """Returns what tells a rule's command from others of its program: its verbs, or the program alone."""
+    return [word for word in words[1:] if word[:1] != "-"] or words[:1]
+
+
+def _drop_doubts(reach: Reach) -> Reach:
+    return msgspec.structs.replace(reach, unknown="") if reach.unknown else reach
+
+
 class _Script(msgspec.Struct, frozen=True, gc=False):
     """What a file says, wherever it is named."""
 
     text: str
     parts: tuple[Segment, ...] | None
     reach: Reach
+    plain: Reach
+    """Without what nobody can name."""
     spelled: str
     """With the way to other scripts, mostly; what else it starts is in its text."""
     is_cut: bool
@@ -294,7 +356,8 @@ def _understand(content: bytes) -> _Script | None:
     if not text:
         return None
     parts = segments(text)
-    return _Script(text, parts, find_reach(text, parts), spell_known(text), len(content) > _MAX_SCRIPT)
+    reach = find_reach(text, parts)
+    return _Script(text, parts, reach, _drop_doubts(reach), spell_known(text), len(content) > _MAX_SCRIPT)
 
 
 _recall = lru_cache(maxsize=_MAX_KEPT)(_understand)

@@ -182,6 +182,10 @@ def _read_prefix(words: tuple[Word, ...], prefix: Prefix) -> Iterable[Launch]:
     return found
 
 
+_TELLING = frozenset({"--version", "--help", "-V", "-h", "-l", "-v", "-k", "--list"})
+"""Options with which a launcher only says something, and starts nothing."""
+
+
 def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[Launch]:
     """Skips a program's own words; what stands behind them is a command."""
     name = basename(words[0])
@@ -205,7 +209,8 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[
         i += 1
     if i >= len(words):
         why = f"{name!r} reads commands from standard input"
-        return [Launch(len(words), unknown=why, reads_input=True)] if name == "entr" else ()
+        reads = name == "entr" or (prefix.starts_shell and not any([w.text in _TELLING for w in words]))  # noqa: C419
+        return [Launch(len(words), unknown=why, reads_input=True)] if reads else ()
     inner = words[i:]
     if name == "xargs":
         inner = (*(_put_input(word, words[1:i]) for word in inner), Word(EXPANDED, literal=False))
@@ -359,8 +364,9 @@ def _read_alias(words: tuple[Word, ...]) -> Iterable[Launch]:
 
 
 _GIT_KEY = re.compile(
-    r"(?i)core\.(?:pager|editor|sshcommand|fsmonitor|askpass)|.*\.(?:external|textconv|cmd|command|clean"
-    r"|smudge|program|helper|driver|editor)|pager\..*"
+    r"(?i)core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy)|pager\..*|.*\.(?:external|textconv|cmd"
+    r"|command|clean|smudge|process|program|helper|driver|editor|uploadpack|receivepack|packobjectshook"
+    r"|defaultkeycommand|difffilter|update|tunnel)"
 )
 _GIT_HIDDEN = re.compile(r"(?i)(?:core\.hookspath|include(?:if)?\..*|init\.templatedir)(?:=|\Z)")
 _GIT_SHORT = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone": "-u"}

@@ -31,6 +31,8 @@ class Prefix(msgspec.Struct, frozen=True):
     """The same of long options, without their dashes."""
     operands: int = 0
     assigns: bool = False
+    starts_shell: bool = False
+    """Without a command it starts a shell, which reads its input."""
 
 
 class Interpreter(msgspec.Struct, frozen=True):
@@ -243,8 +245,11 @@ _NPM_SETTINGS = ("--node-options", "--userconfig")
 
 _PLAIN_PREFIXES = """
 builtin busybox caffeinate catchsegv ccache chronic command dbus-launch dbus-run-session distcc
-dumb-init eatmydata fakechroot fakeroot firejail gnohup i386 i686 ifne linux32 linux64 nohup prlimit proot
-rlwrap sccache sem setarch setsid tini torify torsocks toybox uname26 unbuffer valgrind x86_64
+dumb-init eatmydata gnohup ifne nohup prlimit rlwrap sccache sem setsid tini torify torsocks toybox unbuffer
+valgrind
+"""
+_SHELL_PREFIXES = """
+fakechroot fakeroot fakeroot-sysv fakeroot-tcp firejail i386 i686 linux32 linux64 proot setarch uname26 x86_64
 """
 _PROJECT_TOOLS = """
 ansible-playbook ant asdf ava babel bazel behave buck2 cabal celery clj conan coverage ctest cypress
@@ -295,7 +300,7 @@ TABLE: Mapping[str, Program] = {
     "cmd elvish erb erl ghci iex jshell nu powershell": Program(is_opaque=True, runs_file=True),
     "runghc ts-node tsx wish xonsh": Program(is_opaque=True, runs_file=True),
     "java kotlin swift": Program(runs_file=True),
-    "lldb run-parts": Program(is_opaque=True, runs_file=True),
+    "idle lldb pdb pydoc run-parts": Program(is_opaque=True, runs_file=True),
     "deno": Program(is_opaque=True, is_project_tool=True, interpreter=Interpreter("ep")),
     "bun": Program(
         is_opaque=True,
@@ -324,9 +329,9 @@ TABLE: Mapping[str, Program] = {
     "sqlite sqlite3": Program(way_out=_DOT_COMMAND, runs_file=True, interpreter=Interpreter(language="sql")),
     # What starts the command behind its own words.
     _PLAIN_PREFIXES: Program(prefix=Prefix()),
-    "envdir faketime gosu s6-setuidgid setuidgid su-exec chroot gchroot taskset": Program(
-        prefix=Prefix(operands=1)
-    ),
+    _SHELL_PREFIXES: Program(prefix=Prefix(starts_shell=True)),
+    "envdir faketime gosu s6-setuidgid setuidgid su-exec taskset": Program(prefix=Prefix(operands=1)),
+    "chroot gchroot": Program(prefix=Prefix(operands=1, starts_shell=True)),
     "cross-env": Program(prefix=Prefix(assigns=True)),
     "time gtime": Program(prefix=Prefix("fo", ("format", "output"))),
     "nice gnice": Program(prefix=Prefix("n", ("adjustment",))),
@@ -342,17 +347,22 @@ TABLE: Mapping[str, Program] = {
             "ugpChrtURTD",
             ("user", "group", "prompt", "host", "role", "type", "other-user", "chroot", "chdir"),
             assigns=True,
+            starts_shell=True,
         )
     ),
-    "doas": Program(prefix=Prefix("uC", assigns=True)),
+    "doas": Program(prefix=Prefix("uC", assigns=True, starts_shell=True)),
     "pkexec": Program(prefix=Prefix(long=("user",))),
-    "su": Program(launches=True, reshells=True, scripts=("-c", "--command", "--session-command")),
+    "su": Program(
+        is_opaque=True, launches=True, reshells=True, scripts=("-c", "--command", "--session-command")
+    ),
     "runuser": Program(
+        is_opaque=True,
         prefix=Prefix("ugGw", ("user", "group")),
         reshells=True,
         scripts=("-c", "--command", "--session-command"),
     ),
     "sg": Program(is_opaque=True, reshells=True, scripts=("-c",)),
+    "capsh newgrp": Program(is_opaque=True, reshells=True),
     "xargs gxargs": Program(
         prefix=Prefix(
             "InPLdsEa",
@@ -368,7 +378,7 @@ TABLE: Mapping[str, Program] = {
             ),
         )
     ),
-    "unshare": Program(prefix=Prefix("RwSG")),
+    "unshare": Program(prefix=Prefix("RwSG", starts_shell=True)),
     "chpst": Program(prefix=Prefix("uUbemdofpcrtn/nP")),
     "softlimit": Program(prefix=Prefix("amdsflcroptn")),
     "cgexec": Program(prefix=Prefix("g")),
@@ -384,7 +394,7 @@ TABLE: Mapping[str, Program] = {
         scripts=("-c", "--command"),
     ),
     "watch": Program(prefix=Prefix("n", ("interval",)), reshells=True),
-    "script": Program(prefix=Prefix(), reshells=True, scripts=("-c", "--command")),
+    "script": Program(is_opaque=True, reshells=True, scripts=("-c", "--command")),
     "entr": Program(prefix=Prefix(), scripts=("-s",)),
     "systemd-inhibit": Program(prefix=Prefix(long=("what", "who", "why", "mode"))),
     "numactl": Program(prefix=Prefix("CNmpil")),
@@ -416,7 +426,7 @@ TABLE: Mapping[str, Program] = {
     "fzf": Program(scripts=("--preview", "--bind")),
     "man": Program(scripts=("-P", "--pager", "-H", "--html"), loading=("-C", "--config-file"), is_data=True),
     "rg": Program(scripts=("--pre",), loading=("--hostname-bin",), is_data=True),
-    "gcc g++ cc c++": Program(scripts=("-wrapper",), loading=_COMPILER_PLUGINS),
+    "gcc g++ cc c++": Program(loading=(*_COMPILER_PLUGINS, "-wrapper")),
     "clang clang++": Program(loading=_COMPILER_PLUGINS),
     "apt apt-get": Program(loading=("-o", "--option"), verbs=_STARTING),
     "hg": Program(loading=("--config",), verbs=_STARTING),
@@ -476,7 +486,7 @@ TABLE: Mapping[str, Program] = {
         runners=("exec", "x"),
         scripts=("-c", "--call", "--script-shell"),
         loading=_NPM_SETTINGS,
-        verbs=_STARTING,
+        verbs=_STARTING | {"explore"},
         valued=frozenset({"--prefix", "-C", "-w", "--workspace"}),
         commands=frozenset(_NPM_COMMANDS.split()) | frozenset(_NPM_SYNONYMS),
         synonyms=_NPM_SYNONYMS,
@@ -488,7 +498,9 @@ TABLE: Mapping[str, Program] = {
         loading=_NPM_SETTINGS,
         verbs=_STARTING,
     ),
-    "npx": Program(is_project_tool=True, files=_PACKAGE, prefix=Prefix(), scripts=("-c", "--call")),
+    "npx": Program(
+        is_project_tool=True, files=_PACKAGE, prefix=Prefix(starts_shell=True), scripts=("-c", "--call")
+    ),
     "bunx pnpx uvx": Program(is_project_tool=True, prefix=Prefix()),
     "cargo": Program(
         is_project_tool=True,
@@ -506,7 +518,11 @@ TABLE: Mapping[str, Program] = {
     "bundle": Program(is_project_tool=True, runners=("exec",), verbs=_STARTING),
     "direnv": Program(is_project_tool=True, runners=("exec",)),
     "mise": Program(is_project_tool=True, runners=("exec", "x")),
-    "cmake": Program(is_project_tool=True, runners=("-E env", "-E time", "-E chdir")),
+    "cmake": Program(
+        is_project_tool=True,
+        runners=("-E env", "-E time", "-E chdir"),
+        way_out=re.compile(r"-[PC]"),
+    ),
     "composer pip": Program(is_project_tool=True, verbs=_STARTING),
     "nix": Program(is_project_tool=True, runners=("run", "develop", "shell"), verbs=_STARTING),
     "ansible nix-shell": Program(is_project_tool=True, is_opaque=True),

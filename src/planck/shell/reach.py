@@ -3,7 +3,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,6 +15,8 @@ from planck.shell.words import EXPANDED, ShellError, Word
 
 MAX_DEPTH = 8
 MAX_COMMANDS = 500
+_MAX_GIVEN = 50
+"""Words of a variable that are looked at."""
 _SUBSTITUTION = re.compile(r"[$<>]\((?!\()|`(?:[^`\\]|\\.)*`", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _CHANGES_NAMES = re.compile(
@@ -36,6 +38,8 @@ class Reach(msgspec.Struct, frozen=True, gc=False):
     """Why there may be commands that nobody can name beforehand; empty where these are all."""
     perhaps: tuple[Segment, ...] = ()
     """What a program would start if its `run` or `exec` means that."""
+    given: tuple[Segment, ...] = ()
+    """What variables hold that a command is given, behind the variable: `CC=` and `./x.sh`."""
 
 
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
@@ -47,13 +51,15 @@ def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     survey = _Survey()
     if parts is None or not all(word.literal for words in starters for word in words):
         survey.add_script(command, 0)
-        return Reach(tuple(survey.commands), survey.unknown, tuple(survey.perhaps))
+        return Reach(tuple(survey.commands), survey.unknown, tuple(survey.perhaps), tuple(survey.given))
     for words in parts if quotes_one else starters:
         survey.add_command(words, 0, {})
+    if "|" in command:
+        survey.doubt_fed(parts)
     if quotes_one and any(map(is_evaluated, parts)):
         survey.doubt_quoted([word for words in parts for word in words])
     more = [words for words in survey.commands if words not in starters]
-    return Reach((*parts, *more), survey.unknown, tuple(survey.perhaps))
+    return Reach((*parts, *more), survey.unknown, tuple(survey.perhaps), tuple(survey.given))
 
 
 def find_handed(commands: Iterable[Segment]) -> Reach:
@@ -85,6 +91,7 @@ class _Survey:
     def __init__(self) -> None:
         self.commands: list[Segment] = []
         self.perhaps: list[Segment] = []
+        self.given: list[Segment] = []
         self.unknown = ""
         self._reads_input = False
 
@@ -107,6 +114,7 @@ class _Survey:
         if script.evaluated or any(words and _evaluates(words) for words in script.commands):
             self.doubt_quoted([word for words in script.commands for word in words])
             self.doubt_quoted([Word(part) for part in script.verbatim if "'" in part and part[:2] != "${"])
+        self.doubt_fed(script.commands)
         for part in script.verbatim:
             self._add_substitutions(part, depth)
         for given in script.inputs:
@@ -155,6 +163,24 @@ class _Survey:
             self.doubt("an assignment can change which programs run")
         elif found := _COMMAND_LINES.match(word.text):
             self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
+        elif found := ASSIGNMENT.match(word.text):
+            name, _, value = word.text.partition("=")
+            words = [Word(part, EXPANDED not in part) for part in value.split()[:_MAX_GIVEN]]
+            if len(words) > 1 or "/" in value:
+                self.given.append((Word(f"{name}="), *words))
+
+    def doubt_fed(self, commands: Iterable[Sequence[Word]]) -> None:
+        """`echo .shell rm | sqlite3` starts a program, and no word of `sqlite3` says so."""
+        fed = [basename(words[0]) for words in commands if words]
+        for name in fed:
+            way_out = find_program(name).way_out
+            if way_out and any(
+                way_out.match(word.text)
+                for words in commands
+                for word in words[1:]
+                if basename(words[0]) != name
+            ):
+                self.doubt(f"{name!r} can start programs")
 
     def doubt_quoted(self, words: Iterable[Word]) -> None:
         """A quoted substitution is a text; but bash evaluates some texts, if they come to an index."""

@@ -7,14 +7,14 @@ configuration has nothing but settings known to be harmless; else it is not know
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from planck.own_code import outside_path
 from planck.records.outcome import PlanckError
-from planck.workspace.paths.paths import has_entry
+from planck.workspace.paths.paths import has_entry, stamp_file
 from planck.workspace.paths.regular import read_regular
 from planck.workspace.process.containment import Containment, system_program
 
@@ -64,6 +64,37 @@ def find_top(folder: Path) -> Path | None:
         if place == below:
             return None
     return Path(place)
+
+
+def list_outside(workspace: str) -> Iterator[str]:
+    """Yields folders of git outside a workspace that belong to it: those of the repository that it lies in,
+    and those of a linked worktree or a submodule. Such a folder must name the workspace itself, because the
+    file `.git` of an archive could name any.
+    """
+    from planck.workspace.git.repository import read_config
+    from planck.workspace.git.sources import find_git_folder
+
+    top = find_top(Path(workspace))
+    if top is None:
+        return
+    git = str(top / ".git")
+    if os.path.isdir(git):
+        if str(top) != workspace:
+            yield git
+        return
+    found = find_git_folder(str(top))
+    if found is None:
+        return
+    config = f"{found.own}/config"
+    named = [
+        value
+        for section, _, key, value in read_config(config, stamp_file(config))
+        if (section, key) == ("core", "worktree")
+    ]
+    backwards = [_read(Path(found.own, "gitdir")).rstrip("\n"), *(f"{value}/.git" for value in named)]
+    places = [os.path.realpath(os.path.join(found.own, place)) for place in backwards if place]
+    if os.path.realpath(git) in places:
+        yield from (found.own, found.common)
 
 
 def _git_folder(path: Path) -> Path:

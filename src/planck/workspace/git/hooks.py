@@ -8,6 +8,8 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from glob import glob
+from itertools import pairwise
 
 from planck.workspace.git.repository import end_at_nul
 from planck.workspace.paths.paths import is_inside, stamp_file
@@ -33,6 +35,8 @@ class _Body:
         """Where it may be when it runs something."""
         self.named: dict[str, bool] = {}
         """Paths, and whether each counts only if it is there."""
+        self.searched: list[str] = []
+        """Folders of which it runs whatever is in them."""
 
     def add(self, path: str, *, there: bool = False) -> None:
         self.named[path] = self.named.get(path, True) and there
@@ -58,11 +62,19 @@ def list_run(hooks: list[str], worktree: str, roots: tuple[str, ...]) -> Iterato
 
 def _resolve(body: _Body, here: str, worktree: str) -> Iterator[str]:
     folders = [_place(folder, here, worktree) for folder in body.folders]
+    searched = [*body.searched]
     for named, there in body.named.items():
         for folder in folders:
             path = os.path.normpath(os.path.join(folder, _place(named, here, worktree)))
-            if os.path.isfile(path) or not (there or os.path.isdir(path)):
+            if pattern := re.search(r"/[^/]*[*?\[]", path):
+                searched.append(path[: pattern.start()])
+                yield from sorted(glob(path))[:_MAX_FILES]
+            elif os.path.isfile(path) or not (there or os.path.isdir(path)):
                 yield path
+    for named in searched:
+        path = os.path.normpath(os.path.join(worktree, _place(named, here, worktree)))
+        if is_inside(path, (worktree,)) and path != worktree and not _INSTALLED.search(path):
+            yield path
 
 
 def _place(path: str, here: str, worktree: str) -> str:
@@ -129,7 +141,19 @@ def _find_run_lines(text: str) -> Iterator[str]:
                 yield found[1].strip("\"'")
 
 
+_INSTALLED = re.compile(r"/(?:node_modules|\.?venv|env|vendor|target|build|dist|\.tox)(?:/|$)")
+"""Folders that package managers and builds fill: what a hook finds there is no script of the project."""
 _KNOWN = (
+    (
+        re.compile(
+            r"\$\(\s*(?:readlink -f|realpath)(?: --)? \"?(\$(?:0|\{?BASH_SOURCE(?:\[0\])?\}?))\"?\s*\)"
+        ),
+        r"\1",
+    ),
+    (
+        re.compile(r"\$\(\s*git rev-parse --(?:absolute-)?git-dir\s*\)|\$\{?GIT_DIR\b\}?"),
+        f"{TOP}/.git",
+    ),
     (
         re.compile(r"\$\(\s*git rev-parse --show-toplevel[^)]*\)|`git rev-parse --show-toplevel[^`]*`"),
         TOP,
@@ -157,14 +181,49 @@ def spell_known(text: str) -> str:
 def _read_shell(text: str, body: _Body) -> None:
     from planck.shell.reach import find_reach  # few repositories have hooks
 
-    text = spell_known(text)
+    text = _DEFAULT.sub(r"\1", spell_known(text))
     for name, value in dict.fromkeys((*_ASSIGNMENT.findall(text),)):
-        plain = value.strip("\"'").replace("\\", "")
-        text = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", plain, text)
-    for line in _cut(text):
+        text = _replace(text, name, value.strip("\"'").replace("\\", ""))
+    for name, values in _ARRAY.findall(text):
+        text = re.sub(rf'"?\$\{{{name}\[[@*]\]\}}"?', values.replace("\\", r"\\"), text)
+    functions = {name for names in _FUNCTION.findall(text) for name in names if name}
+    for entry in (entry for value in _PATHS.findall(text) for entry in value.strip("\"'").split(":")):
+        if entry and "$" not in entry:
+            body.searched.append(entry)
+    fed = False
+    for line in (*_cut(text), *_list_rounds(text)):
         reach = find_reach(line, None)
         for words in (*reach.commands, *reach.perhaps):
-            _add_command([word.text for word in words], body)
+            given = [word.text for word in words]
+            _add_command(given, body)
+            if given[0] in functions:  # which may start what it is given
+                _add_command(given[1:], body)
+            fed = fed or _reads_input(given)
+    for file in _FED.findall(text) if fed else ():
+        body.add(file, there=True)
+
+
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^}\s]*)\}")
+_ARRAY = re.compile(r"\b(\w+)=\(([^()]*)\)")
+_FUNCTION = re.compile(r"^\s*(?:function\s+)?(\w+)\s*\(\)|[;{]\s*(\w+)\s*\(\)", re.MULTILINE)
+_PATHS = re.compile(r"\bPATH=(\"[^\"\n]*\"|\S+)")
+_FED = re.compile(r"(?:(?<!<)<|\bcat)\s*['\"]?([^\s<>|;&()'\"$*]+)")
+"""What may come to the input of a shell."""
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]+)")
+_READ = re.compile(r"\bls\s+([^|;\n]+)\|\s*while\s[^;\n]*\bread\s+(?:-r\s+)?(\w+)")
+_MAX_ROUNDS = 12
+
+
+def _list_rounds(text: str) -> Iterator[str]:
+    """Yields a text with the values of its loops in their places."""
+    loops = [*_LOOP.findall(text), *((name, values) for values, name in _READ.findall(text))]
+    rounds = [(name, value) for name, values in loops for value in values.split() if "$" not in value]
+    for name, value in rounds[:_MAX_ROUNDS]:
+        yield from _cut(_replace(text, name, value.strip("\"'")))
+
+
+def _replace(text: str, name: str, value: str) -> str:
+    return re.sub(rf"\$(?:{name}\b|\{{{name}\}})", lambda _: value, text)
 
 
 def _cut(text: str) -> list[str]:
@@ -190,14 +249,35 @@ def _add_command(words: list[str], body: _Body) -> None:
         body.add(path, there=not exact)
     name = os.path.basename(program)
     known = find_program(name)
+    if name == "run-parts":
+        body.searched += operands[-1:]
+    if name in ("cp", "install", "ln") and operands and _SCRIPT.search(operands[0]):
+        body.add(_strip(operands[0])[0], there=True)
+    for option, value in pairwise(rest):
+        if known.runs_file and option in ("-r", "--require", "--import"):
+            body.add(value, there=True)
+    if known.is_shell and operands[1:] and "-c" in rest:
+        _add_command(
+            operands[1:] if "$0" in operands[0] else operands[2:] if "$@" in operands[0] else [], body
+        )
     if not (name in (".", "source") or known.is_shell or known.runs_file):
         return
+    if known.is_shell and any(re.fullmatch(r"-[a-z]*n[a-z]*", word) for word in rest):
+        return  # it checks what it reads, and runs nothing
     if "-m" in rest and (module := rest[rest.index("-m") + 1 :]):
         below = module[0].replace(".", "/")
         for path in (f"{below}.py", f"{below}/__main__.py"):
             body.add(path, there=True)
     elif not any(re.fullmatch(r"-\w*c" if known.is_shell else r"-\w*[ce]", word) for word in rest):
         _add_script(operands, body)
+
+
+def _reads_input(words: list[str]) -> bool:
+    """Whether it is a shell or an interpreter that is named no program of its own."""
+    from planck.shell.programs import find_program
+
+    known = find_program(os.path.basename(words[0]))
+    return (known.is_shell or known.runs_file) and all(re.fullmatch(r"-[^cem]*", word) for word in words[1:])
 
 
 def _add_script(operands: list[str], body: _Body) -> None:

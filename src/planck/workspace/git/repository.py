@@ -24,7 +24,16 @@ _DATA = frozenset({"template", "excludesfile", "ignorerevsfile"})
 _RUN = frozenset(
     {"fsmonitor", "sshcommand", "askpass", "editor", "pager", "program", "textconv", "command", "clean"}
     | {"smudge", "process", "driver", "helper", "external", "cmd", "attributesfile", "uploadpack"}
-    | {"receivepack", "packobjectshook", "difffilter", "tunnel", "update", "path", "defaultkeycommand"}
+    | {
+        "receivepack",
+        "packobjectshook",
+        "difffilter",
+        "tunnel",
+        "update",
+        "path",
+        "defaultkeycommand",
+        "gitproxy",
+    }
 )
 """Keys whose value git runs, or whose file says what it runs: also when that is not there yet."""
 _GIT_FOLDER = ("HEAD", "objects", "refs")
@@ -61,10 +70,18 @@ def places_of(git: str, worktree: str, roots: Sequence[str]) -> Iterator[str]:
 def places_of_the_user(roots: Sequence[str]) -> Iterator[str]:
     """Those inside the roots that git takes for the user in every repository, because a variable says so."""
     files = [file for file in _name_by_variables() if is_inside(os.path.realpath(file), roots)]
-    if files:
+    settings = [*_set_by_variables()]
+    if files or settings:
         configuration = _Configuration(roots[0])
         for file in files:
             configuration.read(file)
+        for section, key, value in settings:
+            configuration.add(section, key, value)
+        hooks = [file for folder in configuration.folders for file in _look_in(folder, stamp_file(folder))[2]]
+        if hooks:
+            from planck.workspace.git.hooks import list_run  # few users have one
+
+            configuration.named += list_run(sorted(hooks), roots[0], tuple(roots))
         yield from _keep_inside([*files, *configuration.named], roots)
 
 
@@ -156,9 +173,39 @@ def _name_by_variables() -> Iterator[str]:
         ("GIT_CONFIG_GLOBAL", ""),
         ("XDG_CONFIG_HOME", "/git/config"),
     ):
-        value = os.path.expandvars(f"${name}")
+        value = read_variable(name)
         if value.startswith("/"):
             yield os.path.normpath(value + below)
+
+
+_PROGRAMS = (
+    *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_SSH", "GIT_SSH_COMMAND"),
+    *("GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "EDITOR", "VISUAL", "PAGER"),
+)
+"""Variables that name a program, which git starts."""
+
+
+def _set_by_variables() -> Iterator[tuple[str, str, str]]:
+    """Yields settings that stand in variables: a section, a key and a value."""
+    for name in _PROGRAMS:
+        if "/" in (value := read_variable(name)):
+            yield "core", "editor", value
+    if folder := read_variable("GIT_TEMPLATE_DIR"):
+        yield "init", "templatedir", folder
+    count = read_variable("GIT_CONFIG_COUNT")
+    for number in range(min(int(count), _MAX_SET) if count.isdecimal() else 0):
+        key = read_variable(f"GIT_CONFIG_KEY_{number}").lower()
+        section, _, rest = key.partition(".")
+        yield section, rest.rpartition(".")[2], read_variable(f"GIT_CONFIG_VALUE_{number}")
+
+
+_MAX_SET = 50
+
+
+def read_variable(name: str) -> str:
+    """Returns the value of an environment variable; empty: it is not set."""
+    value = os.path.expandvars(f"${name}")
+    return "" if value == f"${name}" else value
 
 
 @lru_cache(maxsize=1024)
@@ -196,19 +243,26 @@ class _Configuration:
         if stamp is None or file in self._seen or depth > _MAX_INCLUDES:
             return
         self._seen.add(file)
-        for section, key, value in read_config(file, stamp):
+        for section, _, key, value in read_config(file, stamp):
             if key == "path" and section in ("include", "includeif"):
                 included = os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
                 self.named.append(included)
                 self.read(included, depth + 1)
-            elif key in _FOLDERS:
-                self._add_folder(os.path.join(self._worktree, os.path.expanduser(value)))
-            elif key == "objectformat":
-                self.digest_size = 32 if value == "sha256" else 20
-            elif section == "alias" and not value.startswith("!"):
-                continue
-            elif section not in _NO_PROGRAM and key not in _DATA:
-                self._add_programs(value, run=key in _RUN or section in ("alias", "pager"))
+            else:
+                self.add(section, key, value)
+
+    def add(self, section: str, key: str, value: str) -> None:
+        if key == "path" and section in ("include", "includeif"):
+            self.named.append(value)
+            self.read(value)
+        elif key in _FOLDERS:
+            self._add_folder(os.path.join(self._worktree, os.path.expanduser(value)))
+        elif key == "objectformat":
+            self.digest_size = 32 if value == "sha256" else 20
+        elif section == "alias" and not value.startswith("!"):
+            return
+        elif section not in _NO_PROGRAM and key not in _DATA:
+            self._add_programs(value, run=key in _RUN or section in ("alias", "pager"))
 
     def _add_folder(self, folder: str) -> None:
         # What husky names runs the scripts beside it.
@@ -228,22 +282,23 @@ _NO_PATH = re.compile(r"^[-/]|[%*:]")
 
 
 @lru_cache(maxsize=256)
-def read_config(file: str, stamp: object) -> tuple[tuple[str, str, str], ...]:
-    """Sections, keys and values; `stamp` is that of the file, so that a change is read."""
+def read_config(file: str, stamp: object) -> tuple[tuple[str, str, str, str], ...]:
+    """Sections, their names in quotes, keys and values; `stamp` is that of the file, so that a change is
+    read."""
     try:
         text = end_at_nul(read_regular(file, _MAX_FILE))
     except OSError:
         return ()
-    found, section = [], ""
+    found, section, name = [], "", ""
     for line in text.removeprefix("\ufeff").replace("\\\r\n", "").replace("\\\n", "").splitlines():
         if head := _HEAD.match(line):
-            section, line = head[1].lower().partition(".")[0], head[2]
+            section, name, line = head[1].lower().partition(".")[0], _unquote(head[2] or ""), head[3]
         if pair := re.match(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*?)\s*$", line):
-            found.append((section, pair[1].lower(), _unquote(pair[2])))
+            found.append((section, name, pair[1].lower(), _unquote(pair[2])))
     return tuple(found)
 
 
-_HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"(?:[^"\\]|\\.)*")?\s*\]\s*(.*)')
+_HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\]\s*(.*)')
 
 
 def _unquote(value: str) -> str:

@@ -3,6 +3,10 @@
 import errno
 import os
 import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from planck.workspace.paths.paths import is_inside
 
 
 def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.PathLike[str] = "/") -> bytes:
@@ -10,7 +14,15 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
 
     A FIFO or a device is not waited for: a folder from elsewhere may hold one under any name.
     """
-    fd = open_within(path, within)
+    return _read_open(open_within(path, within), limit)
+
+
+def read_named(path: str | os.PathLike[str], limit: int, roots: Sequence[str]) -> bytes:
+    """The same of a file that the user named: see `open_named`."""
+    return _read_open(open_named(path, roots), limit)
+
+
+def _read_open(fd: int, limit: int) -> bytes:
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
@@ -22,6 +34,34 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
             return file.read(limit)
     finally:
         os.close(fd)
+
+
+class LeadsOutside(OSError):
+    """A name in a root that is a link to a place outside of all."""
+
+    def __init__(self, real: str) -> None:
+        super().__init__(errno.EXDEV, f"it is a link to {real!r}, outside the workspace")
+        self.real = real
+
+
+def open_named(path: str | os.PathLike[str], roots: Sequence[str]) -> int:
+    """A descriptor of a file or folder that the user named.
+
+    Others write in the canonical `roots`, so a name there leads to a place there, or `LeadsOutside` is
+    raised. A name outside of them is the user's own choice, links included.
+    """
+    fd = open_within(path, "/")
+    try:
+        # Without `..`, as the user reads the name; the descriptor says where the system went.
+        named = Path(os.path.abspath(path))
+        inside = any(is_inside(os.path.realpath(part), roots) for part in (named, *named.parents))
+        if not inside or is_inside(real := locate_open(fd, path), roots):
+            return fd
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    raise LeadsOutside(real)
 
 
 def open_within(path: str | os.PathLike[str], place: str | os.PathLike[str]) -> int:

@@ -44,10 +44,12 @@ _FIXED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
     "EDITOR": "false",
     "VISUAL": "false",
 }
-"""Nobody is there to page, to type or to edit."""
+"""Nobody is there to page, to type or to edit. In the sandbox, a folder above the workspace is on another
+file system, and git looks there for a repository."""
 
 
 class UserEnvironment(dict[str, str]):

@@ -100,7 +100,7 @@ class Bubblewrap:
         stubs = Stubs(writable)
         passed: list[int] = []
         try:
-            if (home := view.home) and (settings := read_settings()):
+            if (home := view.home) and (settings := read_settings(roots[0] if roots else "/")):
                 passed.append(_pipe(settings))
                 words += ("--perms", "0444", "--file", str(passed[0]), f"{home}/.gitconfig")
             guard = ProtectedMounts(writable, stubs)

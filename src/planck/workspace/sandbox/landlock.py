@@ -72,7 +72,7 @@ class Landlock:
             if os.path.realpath(place) == place:  # a link needs no right
                 readable += _readable(place, tuple(around))
         settings = Path(private, "gitconfig")
-        settings.write_bytes(read_settings())
+        settings.write_bytes(read_settings(confinement.roots[0] if confinement.roots else "/"))
         plan = Path(private, "plan")  # a home with many entries is too much for one argument
         calls = self._calls.hex()
         plan.write_text(json.dumps({"read": readable, "write": [private], "calls": calls}))

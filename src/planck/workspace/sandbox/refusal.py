@@ -15,6 +15,7 @@ from planck.records.authority import PROTECTED, Confinement, Mode, Right
 from planck.records.visible import fit_line
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.bubblewrap import PRIVATE
+from planck.workspace.sandbox.view import CACHES
 
 _READ_ONLY = r"read-only file ?system|\bEROFS\b"
 _DENIED = r"permission denied|operation not permitted|insufficient permission|\bEACCES\b|\bEPERM\b"
@@ -42,6 +43,8 @@ _BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
 _SHELL = r"^\S*sh: (?:line )?\d+: "
 """How a shell begins what it says: with its own name, which is not the path that it speaks of."""
 _MAX_NAME = 80
+_MAX_LINES = 200
+"""At the end of an output, where programs say why they failed."""
 _REMOTE = r"\bport \d|\b(?:https?|ssh|git|ftp)://|[\w\]]:\d{2,5}\b"
 """A line that names a port or an address is not about a socket in the file system."""
 _MOVES = r"\b(?:cd|pushd|popd)\b"
@@ -53,10 +56,22 @@ class Refusal(NamedTuple):
     """No question to the user would change it."""
 
 
-def find_refusal(output: str) -> str:
+def find_refusal(output: str, command: str = "") -> str:
     """Returns the line that names a read-only file system, a missing permission, an unreachable network or
-    a failed lookup; empty: there is none."""
-    return fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
+    a failed lookup; empty: there is none. A command that said nothing may be known to need more."""
+    line = fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
+    return line or ("no output" if _find_silent_needs(output, command) else "")
+
+
+def _find_silent_needs(output: str, command: str) -> frozenset[Right]:
+    """What one program is known to need that failed without a word, as `curl -s` and `git stash` do. Of
+    several, `test -f x && git stash`, another may be the one that failed."""
+    if re.sub(r"(?:\[no output\]\s*)?\[exit code -?\d+\]\s*$", "", output).strip():
+        return frozenset()
+    from planck.shell.plain import segments
+    from planck.workspace.sandbox.needs import find_needs
+
+    return find_needs(command) if len(segments(command) or ()) == 1 else frozenset()
 
 
 def explain_refusal(output: str, rights: Confinement | None, command: str = "") -> Refusal | None:
@@ -69,7 +84,7 @@ def explain_refusal(output: str, rights: Confinement | None, command: str = "") 
         return Refusal(_explain_read_only(line, rights))
     if not output.strip() and not rights.network and _fails_silently(command):
         return Refusal("there is no network here")
-    text = _explain_other(output, rights)
+    text = _explain_other(output, rights, command)
     return Refusal(text) if text else None
 
 
@@ -86,7 +101,7 @@ def find_missing(output: str, writable: Iterable[str], command: str = "", cwd: s
         else:
             found.add(Right.OUTSIDE if _is_socket(line) else Right.NETWORK)
     if not found:
-        return frozenset()
+        return _find_silent_needs(output, command)
     from planck.workspace.sandbox.needs import find_needs  # few commands are refused
 
     return frozenset(found) | find_needs(command)
@@ -94,7 +109,7 @@ def find_missing(output: str, writable: Iterable[str], command: str = "", cwd: s
 
 def _find_lacked(line: str, writable: tuple[str, ...], command: str, cwd: str) -> Right:
     """What would let a command change the place that a line names."""
-    if _find_protected(line, writable):
+    if _names_protected(line, writable, cwd):
         return Right.OUTSIDE
     named = False
     for path in _paths(_drop_program(line)):
@@ -107,6 +122,18 @@ def _find_lacked(line: str, writable: tuple[str, ...], command: str, cwd: str) -
             return Right.OUTSIDE
     said = re.search(_READ_ONLY, line, re.IGNORECASE)
     return Right.WRITE if named or said else Right.OUTSIDE
+
+
+def _names_protected(line: str, writable: tuple[str, ...], cwd: str) -> bool:
+    """Whether a line names what no sandbox writes. Below a root, a command may make a name like `sub/.git`
+    that is not there."""
+    for path in _paths(line):
+        place = os.path.normpath(os.path.join(cwd, path))
+        while place != (above := os.path.dirname(place)):
+            if os.path.basename(place) in PROTECTED and (above in writable or os.path.lexists(place)):
+                return True
+            place = above
+    return False
 
 
 def _drop_program(line: str) -> str:
@@ -129,7 +156,7 @@ def _fails_silently(command: str) -> bool:
     return Right.NETWORK in find_needs(command)
 
 
-def _explain_other(output: str, rights: Confinement) -> str:
+def _explain_other(output: str, rights: Confinement, command: str) -> str:
     if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
         if _is_socket(line):
             return "the sockets of other programs are not available here"
@@ -141,6 +168,8 @@ def _explain_other(output: str, rights: Confinement) -> str:
         if found := _find_hidden(line, rights):
             return found
     if found := _find_hidden_program(output, rights):
+        return found
+    if rights.hidden and (found := _find_hidden_mention(f"{_spell_home(command)}\n{output}", rights)):
         return found
     if _last(r"operation not permitted|\bEPERM\b", output):
         return "Unix sockets and some system calls are blocked here"
@@ -199,13 +228,13 @@ def _find_hidden(line: str, rights: Confinement) -> str:
         path = os.path.normpath(
             os.path.join(rights.roots[0] if rights.roots else "/", os.path.expanduser(path))
         )
-        if is_inside(path, (*rights.roots, *rights.shown, *rights.seen)):
-            continue
         real = os.path.realpath(path)
+        if is_inside(real, (*rights.roots, *rights.shown, *rights.seen)):
+            continue
         masked = [place for place in rights.masked if is_inside(real, (place,))]
         if masked:
             return f"{_name(masked[0])} is hidden here"
-        if _is_in_hidden_home(real, rights) and os.path.lexists(real):
+        if _is_missed(real, rights):
             return f"{_name(path)} is hidden here ({_HOW_TO_SHOW})"
         if not is_inside(real, PRIVATE):
             continue
@@ -227,6 +256,39 @@ def _find_hidden_program(output: str, rights: Confinement) -> str:
         if found and _is_in_hidden_home(os.path.realpath(found), rights):
             return f"{_name(found)} is hidden here ({_HOW_TO_SHOW})"
     return ""
+
+
+def _find_hidden_mention(said: str, rights: Confinement) -> str:
+    """A place that is there for the user, in the words of whatever misses it: a full path, or one that
+    leads out of the workspace."""
+    homes = [home for home in rights.hidden if home not in rights.roots]
+    caches = [f"{home}/{name}" for home in homes for name in CACHES]
+    start = rights.roots[0] if rights.roots else "/"
+    for line in said.splitlines()[-_MAX_LINES:]:
+        if "/" not in line:
+            continue
+        for path in _paths(line):
+            path = os.path.normpath(os.path.join(start, path.rpartition("=")[2]))
+            # Empty folders stand for caches, and those above the workspace are there.
+            above = any(is_inside(root, (path,)) for root in (*rights.roots, *homes))
+            if is_inside(path, homes) and not above and not is_inside(path, caches):
+                real = os.path.realpath(path)
+                if _is_missed(real, rights):
+                    return f"{_name(path)} is hidden here ({_HOW_TO_SHOW})"
+    return ""
+
+
+def _spell_home(command: str) -> str:
+    home = os.path.expanduser("~")
+    return re.sub(r"(?<![\w.~/])~(?=/)|\$HOME\b|\$\{HOME\}", lambda _: home, command)
+
+
+def _is_missed(real: str, rights: Confinement) -> bool:
+    """Whether it is hidden and there for the user, or would be made in a folder that is."""
+    folder = os.path.dirname(real)
+    holds = any(is_inside(root, (folder,)) for root in (*rights.roots, *rights.hidden))
+    there = os.path.lexists(real) or (not holds and os.path.isdir(folder))
+    return there and _is_in_hidden_home(real, rights)
 
 
 def _is_in_hidden_home(real: str, rights: Confinement) -> bool:

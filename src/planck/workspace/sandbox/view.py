@@ -17,7 +17,7 @@ NOTHING = ("--perms", "0555", "--size", "4096", "--tmpfs")
 _SIZE = 1 << 30
 """Bytes of a home: caches of builds. They are memory, as those of /tmp."""
 _MAX_KNOWN = 1_000
-_CACHES = (".cache", ".npm", ".cargo", ".gradle", ".m2", ".nuget", ".yarn", ".bundle")
+CACHES = (".cache", ".npm", ".cargo", ".gradle", ".m2", ".nuget", ".yarn", ".bundle")
 """Folders in a home that programs write to before they do anything; what is lost there is made again."""
 
 
@@ -101,7 +101,7 @@ class View:
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
             yield from ("--perms", "0555", "--size", str(min(_SIZE, memory // 4)), "--tmpfs", place)
         if place == self.home:
-            for name in _CACHES:
+            for name in CACHES:
                 yield from ("--perms", "0700", "--dir", f"{place}/{name}")
 
     def _make_folders(self, place: str, around: str, made: set[str]) -> Iterator[str]:
