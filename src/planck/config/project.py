@@ -166,10 +166,6 @@ class Project:
             for value in (layer.permissions.get("readable"), *listed, sidecar):
                 found = [value] if isinstance(value, str) else value
                 named += (found.values() if isinstance(found, dict) else found) or ()
-        if linked := [root for root in self.root.paths if os.path.isfile(f"{root}/.git")]:
-            from planck.workspace.git.repository import find_linked  # few workspaces are worktrees
-
-            named += map(find_linked, linked)
         readable = (name for name in named if os.path.isabs(name) or name.startswith("~"))
         return private_places(
             self.home, self.environ, self.config.sessions_dir, readable, self.root.paths, programs=programs

@@ -14,7 +14,7 @@ import msgspec
 
 from planck.own_code import outside_path
 from planck.records.outcome import PlanckError
-from planck.workspace.paths.paths import has_entry, stamp_file
+from planck.workspace.paths.paths import has_entry, is_inside, stamp_file
 from planck.workspace.paths.regular import read_regular
 from planck.workspace.process.containment import Containment, system_program
 
@@ -68,8 +68,10 @@ def find_top(folder: Path) -> Path | None:
 
 def list_outside(workspace: str) -> Iterator[str]:
     """Yields folders of git outside a workspace that belong to it: those of the repository that it lies in,
-    and those of a linked worktree or a submodule. Such a folder must name the workspace itself, because the
-    file `.git` of an archive could name any.
+    and those of a linked worktree or a submodule.
+
+    The file `.git` of an archive could name any repository. So a repository must name the workspace itself,
+    and may refer to another one only if it is one of that one's worktrees.
     """
     from planck.workspace.git.repository import read_config
     from planck.workspace.git.sources import find_git_folder
@@ -83,17 +85,21 @@ def list_outside(workspace: str) -> Iterator[str]:
             yield git
         return
     found = find_git_folder(str(top))
-    if found is None:
+    if found is None or is_inside(found.own, (os.path.realpath(top),)):
         return
-    config = f"{found.own}/config"
-    named = [
-        value
-        for section, _, key, value in read_config(config, stamp_file(config))
-        if (section, key) == ("core", "worktree")
-    ]
-    backwards = [_read(Path(found.own, "gitdir")).rstrip("\n"), *(f"{value}/.git" for value in named)]
-    places = [os.path.realpath(os.path.join(found.own, place)) for place in backwards if place]
-    if os.path.realpath(git) in places:
+    if found.own != found.common:
+        if not is_inside(found.own, (f"{found.common}/worktrees",)):
+            return
+        back = _read(Path(found.own, "gitdir")).rstrip("\n")
+    else:
+        config = f"{found.own}/config"
+        named = [
+            value
+            for section, _, key, value in read_config(config, stamp_file(config))
+            if (section, key) == ("core", "worktree")
+        ]
+        back = f"{named[-1]}/.git" if named else ""
+    if back and os.path.realpath(os.path.join(found.own, back)) == os.path.realpath(git):
         yield from (found.own, found.common)
 
 

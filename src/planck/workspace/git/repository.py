@@ -85,27 +85,6 @@ def places_of_the_user(roots: Sequence[str]) -> Iterator[str]:
         yield from _keep_inside([*files, *configuration.named], roots)
 
 
-def find_linked(worktree: str) -> str:
-    """Returns the repository outside a linked worktree or a submodule that git needs there; empty if none.
-
-    The `.git` file alone opens nothing, because an agent may have written it: the repository must name the
-    folder, too.
-    """
-    folder = _target(f"{worktree}/.git")
-    if not folder or is_inside(folder, (os.path.realpath(worktree),)):
-        return ""
-    common = os.path.realpath(os.path.join(folder, _first_line(f"{folder}/commondir") or "."))
-    if common == folder:
-        file = f"{folder}/config"
-        named = [value for *key, value in read_config(file, stamp_file(file)) if key == ["core", "worktree"]]
-        back = os.path.join(folder, named[-1]) if named else ""
-    else:
-        back = os.path.dirname(os.path.join(folder, _first_line(f"{folder}/gitdir")))
-    knows = back and os.path.realpath(back) == os.path.realpath(worktree)
-    own = common == folder or is_inside(folder, (f"{common}/worktrees",))
-    return common if knows and own and is_git_folder(common) else ""
-
-
 def _keep_inside(named: Iterable[str], roots: Sequence[str]) -> Iterator[str]:
     for place in named:
         real = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
