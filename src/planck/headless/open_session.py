@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,6 +44,7 @@ from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.feed import Feed, FeedClient
     from planck.headless.requests import Prompts
     from planck.headless.window import WindowUse
@@ -170,6 +172,14 @@ class OpenSession:
         member = self._member(agent)
         await member.actor.agent.remove_tool(name)
         self._wired.change_tool(member.id, name, None)
+
+    async def spawn(self, member: "MemberObject") -> AgentSpec:
+        """Adds an agent to the team and returns it; its type and its name must be free.
+
+        Prompt it with `session.prompt(text, agent=member.name)`, or let other agents give it work.
+        """
+        self._check_open()
+        return await self._wired.spawn(member)
 
     @property
     def mode(self) -> Mode:
@@ -319,6 +329,8 @@ class OpenSession:
         message's id, and a second prompt with it is answered like the first, after a resume too.
         """
         member = self._member(agent)
+        if not self._runs.locked():
+            self._team.context = copy_context()
         if _is_empty(said):
             raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
         if not id:
@@ -539,6 +551,7 @@ class OpenSession:
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
         began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
+        self._team.context = copy_context()
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._team.resume()
         with self._log.journal.counting(tally.add):  # not read back: a run may be long

@@ -13,10 +13,12 @@ import planck
 from planck.closing import close_all
 from planck.config import models
 from planck.config.environment import has_collector
+from planck.config.load import check_flags
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
+from planck.headless.embedding import arguments
 from planck.headless.open_session import OpenSession
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.session_tools import SessionTools
@@ -34,6 +36,7 @@ from planck.records.visible import spell_out
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import resume_session
+from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
+    from planck.headless.embedding.teams import AnyTeam, MadeTeam
     from planck.headless.services.spans import Tracing
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
@@ -88,6 +92,15 @@ class Planck:
         may not decide; without one it is denied. `library`: where sessions are kept that are no files.
         `shared`: what this one has together with others of its process, which close it.
         """
+        for name, folder in (("home", home), ("workspace", workspace)):
+            arguments.check_folder(name, folder)
+        arguments.check_paths("add_dirs", add_dirs)
+        for name, given in (("environ", environ), ("flags", flags), ("providers", providers)):
+            arguments.check_mapping(name, given)
+        arguments.check_methods("approver", approver, ("decide",))
+        for name, provider in (providers or {}).items():
+            arguments.check_methods(f"providers[{name!r}]", provider, ("stream",))
+        check_flags(flags or {})
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
         self._assemble(project, providers or {}, approver, library, shared)
 
@@ -249,7 +262,7 @@ class Planck:
 
     async def start(
         self,
-        team: str | None = None,
+        team: "str | os.PathLike[str] | AnyTeam | None" = None,
         *,
         model: str = "",
         name: str = "",
@@ -263,22 +276,50 @@ class Planck:
         settings: RunOptions = _NOTHING_SAID,
         request: RequestKey | None = None,
         id: str = "",
+        deps: Any = None,
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
+        `team` is an alias, the path of a TEAM.json, a `Team` of `Member` objects, or a dict in the shape of a
+        TEAM.json.
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
+        `deps` is yours: a tool finds it as `ctx.deps`.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
-        `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
+        `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
+        choose: letters, digits, `.` and `-`, and no other session has it.
         """
         self._check_open()
+        arguments.check_options(
+            model=model,
+            name=name,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+            stored=stored,
+            tools=tools,
+            settings=settings,
+            id=id,
+        )
         self.project.check_place()
         if stored:
             self.project.check_store()
+        if id and any(one.id == id and not one.closed for one in self._open):
+            raise refuse_taken_id(id)
         if request and not id:
             from planck.headless.requests import name_session  # few starts have a key
 
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
+        program_team: MadeTeam | None = None
+        if isinstance(team, os.PathLike):
+            team = os.fspath(team)
+        if team is not None and not isinstance(team, str):
+            from planck.headless.embedding.teams import read_team  # most programs have files, or none
+
+            program_team, team = read_team(team), None
+            tools = list(dict.fromkeys((*tools, *program_team.tools.get(program_team.lead, ()))))
         options = settings.add(
             team=team,
             model=model,
@@ -289,8 +330,14 @@ class Planck:
             max_tokens=max_tokens,
             dry_run=dry_run,
         )
-        plan = SessionSetup(self._runtime, id, self._spills(id), options, tools=tools, stored=stored)
-        lead, *others = await self._choose_members(plan)
+        plan = SessionSetup(
+            self._runtime, id, self._spills(id), options, tools=tools, stored=stored, deps=deps
+        )
+        given: dict[str, tuple[Tool, ...]] = {}
+        if program_team:
+            lead, *others = await self._make_members(program_team, plan, given)
+        else:
+            lead, *others = await self._choose_members(plan)
         specs = plan.authorise([plan.change_lead(lead), *others])
         place = await plan.look_around()
         logs, durability, name = self._logs, self.config.durability, options.name
@@ -298,13 +345,16 @@ class Planck:
         async with made as log, AsyncExitStack() as opening:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
+            wired.team.granted.update(given)
             started = SessionStarted(
                 id=log.id,
                 name=log.name,
                 workspace=str(self.workspace),
                 version=planck.__version__,
                 options=plan.describe(),
-                team=options.team or self.config.default_team or "",
+                team=program_team.file.name
+                if program_team
+                else options.team or self.config.default_team or "",
                 request=request,
             )
             await wired.team.begin(specs, started)
@@ -320,16 +370,31 @@ class Planck:
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
         max_tokens: int | None = None,
-        dry_run: bool = False,
+        dry_run: bool | None = None,
         model: str = "",
         tools: Sequence[Tool] = (),
-        settings: RunOptions = _NOTHING_SAID,
+        settings: RunOptions | None = None,
+        deps: Any = None,
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
+        Mode, dry run, steps and the rest of its budget are those that it had, unless an argument says
+        otherwise. With `settings`, which has every option of this run, nothing is kept. With a model, its
+        orchestrator goes on with that one. `tools` and `deps` as in `start`: no log holds a function.
         """
         self._check_open()
+        arguments.check_options(
+            model=model,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+            tools=tools,
+            settings=settings,
+        )
+        if not isinstance(id_or_name, str):
+            raise arguments.refuse(f"The session must be named by a string, not {id_or_name!r}.")
         self.project.check_place()
         self.project.check_store()
         log = await self._logs.open(id_or_name, self.config.durability)
@@ -339,15 +404,17 @@ class Planck:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
-            options = settings.add(
+            options = (self._keep_options(log) if settings is None else settings).add(
                 mode=mode,
                 max_steps=max_steps,
                 max_budget_usd=max_budget_usd,
                 max_tokens=max_tokens,
-                dry_run=dry_run,
                 model=model,
             )
-            plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options, tools=tools)
+            if dry_run is not None:
+                options = replace(options, dry_run=dry_run)
+            spills = self._spills(log.id)
+            plan = SessionSetup(self._runtime, log.id, spills, options, tools=tools, deps=deps)
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
@@ -367,6 +434,12 @@ class Planck:
                 await opened.change_model(options.model)
             opening.pop_all()
         return self._track(opened)
+
+    def _keep_options(self, log: SessionLog) -> RunOptions:
+        """Returns the options that the session was left with; an imported log widens nothing by its words."""
+        from planck.headless.services.reopening import carry_over, find_left  # only for a resume
+
+        return carry_over(find_left(log.store.read()), self.config.permissions.mode, ours=not log.imported)
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
@@ -436,6 +509,17 @@ class Planck:
                 tools=(*plan.tools.names, EVERY_TOOL),
             )
         ]
+
+    async def _make_members(
+        self, made: "MadeTeam", plan: SessionSetup, given: dict[str, tuple[Tool, ...]]
+    ) -> list[AgentSpec]:
+        """As `_choose_members`, of a team that the program made; `given` gets the tools that are objects."""
+        named = plan.options.model or made.models.get(made.lead, "")
+        lead = await self.model(named) if named or made.needs_default else None
+        specs, objects = made.make(plan, self._ids, lead, self._find_kinds(plan, lead))
+        own = tuple(dict.fromkeys((*specs[0].tools, *plan.tools.own)))
+        given.update((id, tools) for id, tools in objects.items() if id != specs[0].id)  # the lead's are own
+        return [replace(specs[0], tools=own), *specs[1:]]
 
     async def model(self, name: str = "") -> ModelSpec:
         """Resolves an alias, `provider/model` or the default; see `default_model`."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from planck.config.providers import Providers
 from planck.config.rules import RuleBook, ToolFlags, read_tool_flags
 from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
-from planck.own_code import list_own, tell_own
+from planck.own_code import list_own, say_option, tell_own
 from planck.own_files import keep_apart
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
@@ -65,11 +66,14 @@ class SessionSetup:
         *,
         tools: Sequence[Tool] = (),
         stored: bool = True,
+        deps: Any = None,
     ) -> None:
-        """`tools` are those of the embedding program; team tools among them are the orchestrator's."""
+        """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
+        what they find in their context."""
         project, config = runtime.project.fork(), runtime.project.config
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
+        self.deps = deps
         self.options = options
         self.spills = spills
         """What is kept beside the log."""
@@ -82,7 +86,9 @@ class SessionSetup:
         """What no agent of the session exceeds."""
         limits, allowed = config.limits, read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
-            raise ConfigError(ErrorKind.INVALID_ARGS, "--max-steps (max_steps) must be at least 1.")
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS, f"{say_option('--max-steps', 'max_steps')} must be at least 1."
+            )
         whole = config.budget.amount if config.budget else UNLIMITED
         self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
         self.bounds = Bounds(
@@ -97,7 +103,7 @@ class SessionSetup:
         self.withheld = flags.withheld if flags else ()
         """Patterns of tools that no agent of this run has."""
         self._rules = RuleBook(project, flags.rules if flags else ())
-        self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
+        self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals, is_own=self.tools.is_own)
 
     def _read_tool_flags(self) -> ToolFlags | None:
         """Returns the rules that the run's own flags come to, and the tools that they forbid."""
@@ -208,16 +214,17 @@ def read_allowance(options: RunOptions) -> Allowance | None:
         except msgspec.ValidationError:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                f"{_BUDGET_OPTIONS[unit]}. Pass another value, or leave the option out.",
+                f"{_name_budget(unit)}. Pass another value, or leave the option out.",
             ) from None
     return msgspec.convert(options.budget, Allowance) if options.budget else None
 
 
-_BUDGET_OPTIONS = {
-    "usd": f"--max-budget-usd (max_budget_usd) must be a number above 0 and at most {MAX_USD:,}",
-    "tokens": f"--max-tokens (max_tokens) must be a whole number from 1 to {MAX_COUNT:,}",
-}
-"""By unit, the option and the range that an `Allowance` accepts."""
+def _name_budget(unit: str) -> str:
+    """Returns the option of a unit, and the range that an `Allowance` accepts."""
+    if unit == "usd":
+        option = say_option("--max-budget-usd", "max_budget_usd")
+        return f"{option} must be a number above 0 and at most {MAX_USD:,}"
+    return f"{say_option('--max-tokens', 'max_tokens')} must be a whole number from 1 to {MAX_COUNT:,}"
 
 
 def _protect_own(mode: Mode, roots: Sequence[str]) -> Mode:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -82,6 +83,8 @@ class Team:
         self._over: set[str] = set()
         """Messages of the user's whose work the user has ended; few, for they are typed by hand."""
         self._halted = False
+        self.context: Context | None = None
+        """The context variables of whoever prompted last: turns that begin from then on have them."""
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
 
@@ -365,7 +368,7 @@ class Team:
             over = opening.root in self._over
             if over:  # the reports of what was stopped, and tasks behind it, would have the team work on
                 await self._record_control("interrupt", [member.id])
-            await actor.run_next_turn(opening, over=over)
+            await actor.run_next_turn(opening, over=over, context=self.context)
         finally:
             # A cancelled turn, too, is recorded with what it owes before the cancellation goes on.
             if ended := actor.conclude():
