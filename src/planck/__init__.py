@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from planck.context.agents_md import prepend_agents_md as prepend_agents_md
     from planck.headless.embedding.teams import Member as Member
     from planck.headless.embedding.teams import Team as Team
+    from planck.headless.embedding.typed import TypedResult as TypedResult
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
@@ -51,6 +52,7 @@ _HOMES = {
     "PlanckError": "planck.records.outcome",
     "Sidecar": "planck.sidecar.discovery",
     "Team": "planck.headless.embedding.teams",
+    "TypedResult": "planck.headless.embedding.typed",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "ask_agent": "planck.team.by_id",

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
 
@@ -45,6 +45,7 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
+    from planck.headless.embedding.typed import TypedResult
     from planck.headless.feed import Feed, FeedClient
     from planck.headless.requests import Prompts
     from planck.headless.window import WindowUse
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
 
+T = TypeVar("T")
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
@@ -492,15 +494,43 @@ class OpenSession:
         said = None if self._team.orchestrator.actor.unfinished else _GO_ON
         return await self._run(said, timeout, Origin.PLANCK)
 
+    @overload
     async def run(
         self, prompt: str | UserMessage, *, timeout: float | None = None, origin: Origin = Origin.USER
+    ) -> RunResult: ...
+    @overload
+    async def run(
+        self,
+        prompt: str | UserMessage,
+        *,
+        output_type: type[T],
+        timeout: float | None = None,
+        origin: Origin = Origin.USER,
+    ) -> "TypedResult[T]": ...
+    async def run(
+        self,
+        prompt: str | UserMessage,
+        *,
+        output_type: type[Any] | None = None,
+        timeout: float | None = None,
+        origin: Origin = Origin.USER,
     ) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more; runs take turns.
+
+        With an `output_type` (a dataclass, a TypedDict, a msgspec or a pydantic model, a list of them, …) the
+        result has `data`: the answer as an object of that type. An answer that does not fit is asked for
+        once more; then the run has failed, with `invalid_response`.
 
         If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
         process has taken the session over, this one is closed and `writer_conflict` raised.
         """
-        return await self._run(prompt, timeout, origin)
+        if output_type is None:
+            return await self._run(prompt, timeout, origin)
+        if _is_empty(prompt):
+            raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
+        from planck.headless.embedding.typed import OutputType
+
+        return await OutputType(output_type).run_typed(self, prompt, timeout=timeout)
 
     async def stream(
         self, prompt: str | UserMessage, *, timeout: float | None = None

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from planck.headless.embedding.arguments import check_options
 from planck.headless.planck import Planck
@@ -19,11 +19,73 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import AnyTeam
+    from planck.headless.embedding.typed import TypedResult
+
+T = TypeVar("T")
 
 
+@overload
 def run(
     prompt: str | UserMessage,
     *,
+    output_type: None = None,
+    workspace: Path | str | None = None,
+    home: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+    trust: bool = False,
+    providers: Mapping[str, Provider] | None = None,
+    approver: Approver | None = None,
+    add_dirs: Iterable[Path | str] = (),
+    team: "str | os.PathLike[str] | AnyTeam | None" = None,
+    model: str = "",
+    mode: Mode | str | None = None,
+    name: str = "",
+    id: str = "",
+    resume: str = "",
+    timeout: float | None = None,
+    max_steps: int | None = None,
+    max_budget_usd: float | None = None,
+    max_tokens: int | None = None,
+    dry_run: bool | None = None,
+    stored: bool = True,
+    tools: Sequence[Tool] = (),
+    settings: RunOptions | None = None,
+    deps: Any = None,
+) -> RunResult: ...
+@overload
+def run(
+    prompt: str | UserMessage,
+    *,
+    output_type: type[T],
+    workspace: Path | str | None = None,
+    home: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+    trust: bool = False,
+    providers: Mapping[str, Provider] | None = None,
+    approver: Approver | None = None,
+    add_dirs: Iterable[Path | str] = (),
+    team: "str | os.PathLike[str] | AnyTeam | None" = None,
+    model: str = "",
+    mode: Mode | str | None = None,
+    name: str = "",
+    id: str = "",
+    resume: str = "",
+    timeout: float | None = None,
+    max_steps: int | None = None,
+    max_budget_usd: float | None = None,
+    max_tokens: int | None = None,
+    dry_run: bool | None = None,
+    stored: bool = True,
+    tools: Sequence[Tool] = (),
+    settings: RunOptions | None = None,
+    deps: Any = None,
+) -> "TypedResult[T]": ...
+def run(
+    prompt: str | UserMessage,
+    *,
+    output_type: type[Any] | None = None,
     workspace: Path | str | None = None,
     home: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
@@ -85,6 +147,10 @@ def run(
             "tools": tools,
             "deps": deps,
         }
+        if output_type is not None:
+            from planck.headless.embedding.typed import OutputType
+
+            OutputType(output_type)  # a mistake is told before there is a session
         async with whole as planck:
             if resume:
                 session = await planck.resume(resume, dry_run=dry_run, settings=settings, **limits)
@@ -98,7 +164,9 @@ def run(
                     settings=settings or RunOptions(),
                     **limits,
                 )
-            return await session.run(prompt, timeout=timeout)
+            if output_type is None:
+                return await session.run(prompt, timeout=timeout)
+            return await session.run(prompt, output_type=output_type, timeout=timeout)
 
     return asyncio.run(go())
 
