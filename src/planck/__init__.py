@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from planck.config.tool_files import from_file as from_file
     from planck.config.tool_files import load_all as load_all
     from planck.context.agents_md import prepend_agents_md as prepend_agents_md
+    from planck.headless.embedding.hooks import Hooks as Hooks
+    from planck.headless.embedding.hooks import ModelUse as ModelUse
+    from planck.headless.embedding.hooks import Refuse as Refuse
+    from planck.headless.embedding.hooks import ToolUse as ToolUse
     from planck.headless.embedding.teams import Member as Member
     from planck.headless.embedding.teams import Team as Team
     from planck.headless.embedding.typed import TypedResult as TypedResult
@@ -45,6 +49,10 @@ _HOMES = {
     "Effect": "planck.toolkit.tool",
     "Err": "planck.records.outcome",
     "ErrorKind": "planck.records.outcome",
+    "Hooks": "planck.headless.embedding.hooks",
+    "ModelUse": "planck.headless.embedding.hooks",
+    "Refuse": "planck.headless.embedding.hooks",
+    "ToolUse": "planck.headless.embedding.hooks",
     "Member": "planck.headless.embedding.teams",
     "Ok": "planck.records.outcome",
     "OpenSession": "planck.headless.open_session",

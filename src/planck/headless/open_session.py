@@ -35,7 +35,7 @@ from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
 from planck.session.logs import SessionLog
-from planck.session.result import RunResult, RunTally, describe_budget, mark_stopped
+from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
 from planck.session.session import rewind
 from planck.team.mail import Accepted
 from planck.team.member import Member
@@ -114,6 +114,8 @@ class OpenSession:
         self._greeting = ""
         """What the SessionStart hooks said, until a prompt has carried it."""
         self._stopped: TurnStatus | None = None
+        self._withheld: Err | None = None
+        """Why a hook of the program does not let the answer of this run out."""
         self._runs = asyncio.Lock()
         """Held by a run: another would count its events too, and cancelling one would end both."""
 
@@ -352,6 +354,8 @@ class OpenSession:
         request: RequestKey | None = None,
     ) -> Accepted:
         message = user_text(said) if isinstance(said, str) else said
+        if self._wired.hooks.program and origin is Origin.USER:
+            message = await self._past_program(message)
         if len(message.parts) > 1:
             await self._open_eyes(member)
         context = await self._past_hooks(message.text)
@@ -372,6 +376,17 @@ class OpenSession:
         if isinstance(taken, Err):
             raise PromptRefused(taken.kind, taken.message, taken.details)
         return taken
+
+    async def _past_program(self, message: UserMessage) -> UserMessage:
+        assert self._wired.hooks.program is not None
+        found = await self._wired.hooks.program.before_prompt(message.text)
+        if not isinstance(found, str):
+            text = f"A hook of the program refused the prompt: {found.reason}"
+            raise PromptRefused(ErrorKind.PERMISSION_DENIED, text)
+        if found == message.text:
+            return message
+        images = [part for part in message.parts if isinstance(part, Image)]
+        return msgspec.structs.replace(message, parts=(Text(found), *images))
 
     async def _open_eyes(self, member: Member) -> None:
         """Lets an agent see images that the user hands it, unless its model is known to see none."""
@@ -402,7 +417,8 @@ class OpenSession:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._team.wait_until_settled()
-            if not self._wired.hooks.has("Stop"):
+            program = self._wired.hooks.program
+            if not program and not self._wired.hooks.has("Stop"):
                 return
             result = self.result(self._prompted)
             if result.status is not TurnStatus.COMPLETED:
@@ -412,10 +428,18 @@ class OpenSession:
                 fact = ErrorEvent(kind=ErrorKind.LIMIT_EXCEEDED, message=_SAID_AGAIN, details=_SAID_DETAILS)
                 await self._log.journal.record(None, 0, fact)
                 return
-            verdict = await self._wired.hooks.stop(result.text, active=again > 0)
-            if not verdict.blocked:
+            refused = await program.after_run(result.text) if program else None
+            # Kept until a later text is accepted: a hook that never agrees lets no answer out.
+            self._withheld = _withhold(refused.reason) if refused else None
+            if refused and refused.final:
                 return
-            told = f"A Stop hook asks you to continue: {verdict.reason}"
+            if refused:
+                told = f"A hook asks you to continue: {refused.reason}"
+            else:
+                verdict = await self._wired.hooks.stop(result.text, active=again > 0)
+                if not verdict.blocked:
+                    return
+                told = f"A Stop hook asks you to continue: {verdict.reason}"
             team = self._team
             if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
                 return  # there is nobody to go on
@@ -582,6 +606,7 @@ class OpenSession:
     ) -> RunResult:
         began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
         self._team.context = copy_context()
+        self._withheld = None
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._team.resume()
         with self._log.journal.counting(tally.add):  # not read back: a run may be long
@@ -601,6 +626,8 @@ class OpenSession:
                     await self.aclose()
                 raise
         result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
+        if self._withheld:
+            return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
 
     async def compact(self, *, focus: str = "") -> Compacted | None:
@@ -735,6 +762,10 @@ class OpenSession:
         if not self.closed:
             self.closed = True
             await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
+
+
+def _withhold(reason: str) -> Err:
+    return Err(ErrorKind.PERMISSION_DENIED, f"A hook of the program withheld the answer: {reason}")
 
 
 async def _cancel(task: "asyncio.Future[Any]") -> None:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
+    from planck.headless.embedding.hooks import Hooks as ProgramHook
+    from planck.headless.embedding.hooks import ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
     from planck.headless.services.spans import Tracing
     from planck.headless.services.toolbox import Inventory
@@ -277,13 +279,14 @@ class Planck:
         request: RequestKey | None = None,
         id: str = "",
         deps: Any = None,
+        hooks: "Sequence[ProgramHook]" = (),
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `team` is an alias, the path of a TEAM.json, a `Team` of `Member` objects, or a dict in the shape of a
         TEAM.json.
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
-        `deps` is yours: a tool finds it as `ctx.deps`.
+        `deps` is yours: a tool finds it as `ctx.deps`. `hooks` are `Hooks` objects, asked in their order.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
         choose: letters, digits, `.` and `-`, and no other session has it.
@@ -331,7 +334,14 @@ class Planck:
             dry_run=dry_run,
         )
         plan = SessionSetup(
-            self._runtime, id, self._spills(id), options, tools=tools, stored=stored, deps=deps
+            self._runtime,
+            id,
+            self._spills(id),
+            options,
+            tools=tools,
+            stored=stored,
+            deps=deps,
+            hooks=_join_hooks(hooks),
         )
         given: dict[str, tuple[Tool, ...]] = {}
         if program_team:
@@ -375,12 +385,14 @@ class Planck:
         tools: Sequence[Tool] = (),
         settings: RunOptions | None = None,
         deps: Any = None,
+        hooks: "Sequence[ProgramHook]" = (),
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
         Mode, dry run, steps and the rest of its budget are those that it had, unless an argument says
         otherwise. With `settings`, which has every option of this run, nothing is kept. With a model, its
-        orchestrator goes on with that one. `tools` and `deps` as in `start`: no log holds a function.
+        orchestrator goes on with that one. `tools`, `deps` and `hooks` as in `start`:
+        no log holds a function.
         """
         self._check_open()
         arguments.check_options(
@@ -414,7 +426,8 @@ class Planck:
             if dry_run is not None:
                 options = replace(options, dry_run=dry_run)
             spills = self._spills(log.id)
-            plan = SessionSetup(self._runtime, log.id, spills, options, tools=tools, deps=deps)
+            own = _join_hooks(hooks)
+            plan = SessionSetup(self._runtime, log.id, spills, options, tools=tools, deps=deps, hooks=own)
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
@@ -591,6 +604,14 @@ class Planck:
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]
         return session
+
+
+def _join_hooks(hooks: "Sequence[ProgramHook]") -> "ProgramHooks | None":
+    if not hooks and isinstance(hooks, tuple):
+        return None
+    from planck.headless.embedding.hooks import ProgramHooks, read_hooks  # few programs have any
+
+    return ProgramHooks(read_hooks(hooks))
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:

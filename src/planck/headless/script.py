@@ -18,6 +18,7 @@ from planck.session.result import RunResult
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.embedding.hooks import Hooks
     from planck.headless.embedding.teams import AnyTeam
     from planck.headless.embedding.typed import TypedResult
 
@@ -52,6 +53,7 @@ def run(
     tools: Sequence[Tool] = (),
     settings: RunOptions | None = None,
     deps: Any = None,
+    hooks: "Sequence[Hooks]" = (),
 ) -> RunResult: ...
 @overload
 def run(
@@ -81,6 +83,7 @@ def run(
     tools: Sequence[Tool] = (),
     settings: RunOptions | None = None,
     deps: Any = None,
+    hooks: "Sequence[Hooks]" = (),
 ) -> "TypedResult[T]": ...
 def run(
     prompt: str | UserMessage,
@@ -109,6 +112,7 @@ def run(
     tools: Sequence[Tool] = (),
     settings: RunOptions | None = None,
     deps: Any = None,
+    hooks: "Sequence[Hooks]" = (),
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
@@ -146,6 +150,7 @@ def run(
             "model": model,
             "tools": tools,
             "deps": deps,
+            "hooks": hooks,
         }
         if output_type is not None:
             from planck.headless.embedding.typed import OutputType

@@ -1,6 +1,6 @@
 """Seats for the agents of one session: who answers for a model, at what price, and what makes it fit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from planck.agent.seat import Seat, bound_output
 from planck.budget.accounts import Purse
@@ -41,11 +41,13 @@ class Seats:
         *,
         wait_s: int = 0,
         fallback: ModelSpec | None = None,
+        watch: Callable[[Provider, ModelSpec], Provider] | None = None,
     ) -> None:
         """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken.
 
-        `fallback` answers for a model that can't.
+        `fallback` answers for a model that can't. `watch` puts hooks around what answers for an agent.
         """
+        self._watch = watch
         self._providers = providers
         self._peers = peers
         self._notes = notes
@@ -64,6 +66,7 @@ class Seats:
         provider = self._retry(model, self._providers.open(bounded))
         fitting = self._fit(provider, model, compactor)
         counted = Counted(self, model, compactor, purse)
+        provider = self._watch(provider, model) if self._watch else provider
         return Seat(model, provider, tariff, fitting, counted=counted, spare=self._spare(counted))
 
     def metered_seat(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
@@ -78,6 +81,7 @@ class Seats:
         fitting = self._fit(provider, model, compactor)
         within = fitting if compactor == OFF else WithinBudget(fitting, metered)
         spare = self._spare(Counted(self, model, compactor, purse))
+        provider = self._watch(provider, model) if self._watch else provider
         return Seat(model, provider, tariff, within, metered, spare=spare)
 
     def _spare(self, own: "Counted") -> "Spare | None":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -39,6 +39,9 @@ from planck.workspace.paths.paths import Root
 from planck.workspace.process.containment import bash
 from planck.workspace.sandbox import sandbox
 
+if TYPE_CHECKING:
+    from planck.headless.embedding.hooks import ProgramHooks
+
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What all sessions of a process share."""
@@ -67,6 +70,7 @@ class SessionSetup:
         tools: Sequence[Tool] = (),
         stored: bool = True,
         deps: Any = None,
+        hooks: "ProgramHooks | None" = None,
     ) -> None:
         """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
         what they find in their context."""
@@ -74,6 +78,7 @@ class SessionSetup:
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
         self.deps = deps
+        self.hooks = hooks
         self.options = options
         self.spills = spills
         """What is kept beside the log."""

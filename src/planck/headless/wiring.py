@@ -15,6 +15,7 @@ from planck.context.prompt import Environment, compose_base, describe_member, de
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
+from planck.llm.provider import Provider
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
@@ -95,7 +96,12 @@ class SessionWiring:
         )
         scribe = Scribe(journal, None)
         self.hooks = Hooks(
-            runtime.project, plan.session_id, scribe, mode=plan.ceiling.mode, off=options.dry_run
+            runtime.project,
+            plan.session_id,
+            scribe,
+            mode=plan.ceiling.mode,
+            off=options.dry_run,
+            program=plan.hooks,
         )
         self.team = Team(
             plan.session_id,
@@ -115,9 +121,14 @@ class SessionWiring:
             scribe,
             wait_s=runtime.project.config.limits.wait_s,
             fallback=runtime.providers.resolve(fallback) if fallback else None,
+            watch=self._watch if plan.hooks else None,
         )
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
+
+    def _watch(self, provider: Provider, model: ModelSpec) -> Provider:
+        assert self._plan.hooks is not None
+        return self._plan.hooks.watch(provider, model.label, lambda id: self._names.get(id, id))
 
     def observe(self, journal: SessionJournal, observer: Observer) -> None:
         """Has it hear what happens from now on, to the end of the session."""
