@@ -28,8 +28,9 @@ from planck.own_files import keep_apart
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
-from planck.records.events import RequestKey, SessionResumed, SessionStarted
+from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
 from planck.records.outcome import ErrorKind, PlanckError, say_extra
+from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
@@ -280,6 +281,7 @@ class Planck:
         id: str = "",
         deps: Any = None,
         hooks: "Sequence[ProgramHook]" = (),
+        history: Sequence[Mapping[str, Any]] = (),
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
@@ -287,6 +289,8 @@ class Planck:
         TEAM.json.
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
         `deps` is yours: a tool finds it as `ctx.deps`. `hooks` are `Hooks` objects, asked in their order.
+        `history` is a conversation from elsewhere, in the shape of OpenAI's chat API: the session goes on
+        with it.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
         choose: letters, digits, `.` and `-`, and no other session has it.
@@ -349,6 +353,7 @@ class Planck:
         else:
             lead, *others = await self._choose_members(plan)
         specs = plan.authorise([plan.change_lead(lead), *others])
+        past = _read_history(history, specs[0].id, self._ids)
         place = await plan.look_around()
         logs, durability, name = self._logs, self.config.durability, options.name
         made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
@@ -368,6 +373,10 @@ class Planck:
                 request=request,
             )
             await wired.team.begin(specs, started)
+            for turn in past:
+                scribe = wired.team.orchestrator.actor.agent.scribe
+                scribe.turn += 1
+                await scribe.record(*turn)
             opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return self._track(OpenSession(log, wired, self._providers, self._clock))
@@ -612,6 +621,14 @@ def _join_hooks(hooks: "Sequence[ProgramHook]") -> "ProgramHooks | None":
     from planck.headless.embedding.hooks import ProgramHooks, read_hooks  # few programs have any
 
     return ProgramHooks(read_hooks(hooks))
+
+
+def _read_history(history: Sequence[Mapping[str, Any]], agent_id: str, ids: Ids) -> list[list[View]]:
+    if not history and isinstance(history, tuple):
+        return []
+    from planck.headless.embedding.history import read_history  # few sessions begin with one
+
+    return read_history(history, agent_id, ids)
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:

@@ -54,6 +54,7 @@ def run(
     settings: RunOptions | None = None,
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
+    history: Sequence[Mapping[str, Any]] = (),
 ) -> RunResult: ...
 @overload
 def run(
@@ -84,6 +85,7 @@ def run(
     settings: RunOptions | None = None,
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
+    history: Sequence[Mapping[str, Any]] = (),
 ) -> "TypedResult[T]": ...
 def run(
     prompt: str | UserMessage,
@@ -113,6 +115,7 @@ def run(
     settings: RunOptions | None = None,
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
+    history: Sequence[Mapping[str, Any]] = (),
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
@@ -122,7 +125,7 @@ def run(
     """
     _refuse_running_loop()
     check_options(timeout=timeout, resume=resume)
-    given = (("team", team), ("name", name), ("id", id), ("stored=False", not stored))
+    given = (("team", team), ("name", name), ("id", id), ("stored=False", not stored), ("history", history))
     unfit = [said for said, one in given if one]
     if resume and unfit:
         raise PlanckError(
@@ -166,6 +169,7 @@ def run(
                     id=id,
                     dry_run=bool(dry_run),
                     stored=stored,
+                    history=history,
                     settings=settings or RunOptions(),
                     **limits,
                 )
