@@ -44,17 +44,20 @@ from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
     from planck.headless.embedding.hooks import Hooks as ProgramHook
     from planck.headless.embedding.hooks import ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
-    from planck.headless.services.spans import Tracing
+    from planck.headless.services.spans import GivenTracer, Tracing
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
     from planck.session.undo import FileDiff, Selection
+    from planck.sidecar.discovery import Compact
     from planck.store.library import LocalLibrary
 
 
@@ -88,12 +91,16 @@ class Planck:
         add_dirs: Iterable[Path | str] = (),
         library: "LocalLibrary | None" = None,
         shared: Shares | None = None,
+        compactors: "Mapping[str, Compact] | None" = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
 
         `add_dirs` are folders beside the workspace that agents may work in. `approver` answers what agents
         may not decide; without one it is denied. `library`: where sessions are kept that are no files.
-        `shared`: what this one has together with others of its process, which close it.
+        `shared`: what this one has together with others of its process, which close it. `compactors` are
+        functions by name that write summaries of messages, for members that name one. `tracer`: where the
+        spans of sessions go, an OpenTelemetry tracer of your program; without one the variables decide.
         """
         for name, folder in (("home", home), ("workspace", workspace)):
             arguments.check_folder(name, folder)
@@ -104,8 +111,10 @@ class Planck:
         for name, provider in (providers or {}).items():
             arguments.check_methods(f"providers[{name!r}]", provider, ("stream",))
         check_flags(flags or {})
+        arguments.check_compactors(compactors)
+        arguments.check_methods("tracer", tracer, ("start_span",))
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
-        self._assemble(project, providers or {}, approver, library, shared)
+        self._assemble(project, providers or {}, approver, library, shared, compactors or {}, tracer)
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
@@ -121,6 +130,8 @@ class Planck:
         approver: Approver | None,
         library: "LocalLibrary | None",
         shared: Shares | None = None,
+        compactors: "Mapping[str, Compact] | None" = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         self.project = project
         self.home, self.workspace = project.home, project.workspace
@@ -138,13 +149,15 @@ class Planck:
             approver=approver,
             clock=self._clock,
             ids=self._ids,
+            compactors=compactors or {},
         )
         keys = self._providers.keyring
         self.library: LocalLibrary = library or self._open_library()
         self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
-        self._tracing: Tracing | None = None
+        self._tracing: Tracing | GivenTracer | None = None
+        self._tracer = tracer
 
     def _open_library(self) -> "LocalLibrary":
         """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
@@ -282,6 +295,7 @@ class Planck:
         deps: Any = None,
         hooks: "Sequence[ProgramHook]" = (),
         history: Sequence[Mapping[str, Any]] = (),
+        compactor: str = "",
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
@@ -290,7 +304,7 @@ class Planck:
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
         `deps` is yours: a tool finds it as `ctx.deps`. `hooks` are `Hooks` objects, asked in their order.
         `history` is a conversation from elsewhere, in the shape of OpenAI's chat API: the session goes on
-        with it.
+        with it. `compactor` is how the orchestrator's history is made to fit, as in a TEAM.json.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
         choose: letters, digits, `.` and `-`, and no other session has it.
@@ -308,6 +322,7 @@ class Planck:
             tools=tools,
             settings=settings,
             id=id,
+            compactor=compactor,
         )
         self.project.check_place()
         if stored:
@@ -352,6 +367,8 @@ class Planck:
             lead, *others = await self._make_members(program_team, plan, given)
         else:
             lead, *others = await self._choose_members(plan)
+        if compactor:
+            lead = replace(lead, compactor=compactor)
         specs = plan.authorise([plan.change_lead(lead), *others])
         past = _read_history(history, specs[0].id, self._ids)
         place = await plan.look_around()
@@ -601,11 +618,12 @@ class Planck:
             from planck.headless.hooks.observer import HookEvents  # few users have any
 
             wired.observe(log.journal, HookEvents(wired.hooks, members))
-        if has_collector(self.project.environ) and not find_missing_spans():
-            from planck.headless.services.spans import SessionSpans, Tracing
+        own = self._tracer
+        if own is not None or (has_collector(self.project.environ) and not find_missing_spans()):
+            from planck.headless.services.spans import GivenTracer, SessionSpans, Tracing
 
             if self._tracing is None:
-                self._tracing = Tracing(self.project.environ)
+                self._tracing = GivenTracer(own) if own is not None else Tracing(self.project.environ)
             wired.trace(
                 log.journal, SessionSpans(self._tracing, log.id, log.name, members, self._providers.locate)
             )

@@ -18,9 +18,12 @@ from planck.session.result import RunResult
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from planck.headless.embedding.hooks import Hooks
     from planck.headless.embedding.teams import AnyTeam
     from planck.headless.embedding.typed import TypedResult
+    from planck.sidecar.discovery import Compact
 
 T = TypeVar("T")
 
@@ -38,6 +41,8 @@ def run(
     providers: Mapping[str, Provider] | None = None,
     approver: Approver | None = None,
     add_dirs: Iterable[Path | str] = (),
+    compactors: "Mapping[str, Compact] | None" = None,
+    tracer: "Tracer | None" = None,
     team: "str | os.PathLike[str] | AnyTeam | None" = None,
     model: str = "",
     mode: Mode | str | None = None,
@@ -55,6 +60,7 @@ def run(
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
+    compactor: str = "",
 ) -> RunResult: ...
 @overload
 def run(
@@ -69,6 +75,8 @@ def run(
     providers: Mapping[str, Provider] | None = None,
     approver: Approver | None = None,
     add_dirs: Iterable[Path | str] = (),
+    compactors: "Mapping[str, Compact] | None" = None,
+    tracer: "Tracer | None" = None,
     team: "str | os.PathLike[str] | AnyTeam | None" = None,
     model: str = "",
     mode: Mode | str | None = None,
@@ -86,6 +94,7 @@ def run(
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
+    compactor: str = "",
 ) -> "TypedResult[T]": ...
 def run(
     prompt: str | UserMessage,
@@ -99,6 +108,8 @@ def run(
     providers: Mapping[str, Provider] | None = None,
     approver: Approver | None = None,
     add_dirs: Iterable[Path | str] = (),
+    compactors: "Mapping[str, Compact] | None" = None,
+    tracer: "Tracer | None" = None,
     team: "str | os.PathLike[str] | AnyTeam | None" = None,
     model: str = "",
     mode: Mode | str | None = None,
@@ -116,6 +127,7 @@ def run(
     deps: Any = None,
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
+    compactor: str = "",
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
@@ -144,6 +156,8 @@ def run(
             providers=providers,
             approver=approver,
             add_dirs=add_dirs,
+            compactors=compactors,
+            tracer=tracer,
         )
         limits: dict[str, Any] = {
             "mode": mode,
@@ -170,6 +184,7 @@ def run(
                     dry_run=bool(dry_run),
                     stored=stored,
                     history=history,
+                    compactor=compactor,
                     settings=settings or RunOptions(),
                     **limits,
                 )

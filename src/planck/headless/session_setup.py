@@ -1,7 +1,7 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -28,6 +28,7 @@ from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.gate import Gate
 from planck.records.amounts import MAX_COUNT, MAX_USD, Allowance
 from planck.records.authority import CHANGELESS, Mode
+from planck.records.messages import Message
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
@@ -52,6 +53,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     approver: Approver | None
     clock: Clock
     ids: Ids
+    compactors: Mapping[str, Callable[[list[Message]], Any]] = {}
+    """By name: functions of the program that write summaries."""
 
     async def aclose(self) -> None:
         await close_all(self.peers.aclose, self.providers.aclose)

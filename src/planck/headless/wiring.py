@@ -122,6 +122,7 @@ class SessionWiring:
             wait_s=runtime.project.config.limits.wait_s,
             fallback=runtime.providers.resolve(fallback) if fallback else None,
             watch=self._watch if plan.hooks else None,
+            compactors=runtime.compactors,
         )
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)

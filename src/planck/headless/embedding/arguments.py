@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.config.load import ConfigError
+from planck.context.compaction import BUILT_IN
 from planck.records.outcome import ErrorKind
 from planck.records.specs import RunOptions
 from planck.store.names import check_id
@@ -19,7 +20,7 @@ def refuse(message: str) -> WrongArgument:
     return WrongArgument(ErrorKind.INVALID_ARGS, message)
 
 
-_TEXTS = ("model", "name", "id", "resume", "effort")
+_TEXTS = ("model", "name", "id", "resume", "compactor")
 _FLAGS = ("dry_run", "stored")
 _COUNTS = ("max_steps", "max_tokens")
 
@@ -74,6 +75,15 @@ def check_paths(name: str, folders: Any) -> None:
 def check_mapping(name: str, given: Any) -> None:
     if given is not None and not isinstance(given, Mapping):
         raise refuse(f"{name} must be a mapping, not {given!r}.")
+
+
+def check_compactors(given: Any) -> None:
+    check_mapping("compactors", given)
+    for name, write in (given or {}).items():
+        if name in BUILT_IN or not isinstance(name, str):
+            raise refuse(f"compactors: {name!r} is not a free name. Choose another one.")
+        if not callable(write):
+            raise refuse(f"compactors[{name!r}] must be a function of messages, not {write!r}.")
 
 
 def check_methods(name: str, given: Any, methods: Collection[str]) -> None:
