@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as Member
     from planck.headless.embedding.teams import Team as Team
     from planck.headless.embedding.typed import TypedResult as TypedResult
+    from planck.headless.inbox import Inbox as Inbox
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
@@ -53,6 +54,7 @@ _HOMES = {
     "ModelUse": "planck.headless.embedding.hooks",
     "Refuse": "planck.headless.embedding.hooks",
     "ToolUse": "planck.headless.embedding.hooks",
+    "Inbox": "planck.headless.inbox",
     "Member": "planck.headless.embedding.teams",
     "Ok": "planck.records.outcome",
     "OpenSession": "planck.headless.open_session",

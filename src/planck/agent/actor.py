@@ -138,6 +138,15 @@ class Actor:
         finally:
             agent.bounds = whole
 
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether a call of the turn in flight waits for the user's answer."""
+        return self.working and self.agent.history.left_asking
+
+    def leave(self) -> None:
+        """Works on nothing any more; its turn stays open in the log, as if the process had been lost."""
+        self._work = self.opening = None
+
     def conclude(self) -> Ended | None:
         """Returns how the turn ended; None between turns, while it works, and where none had begun.
 

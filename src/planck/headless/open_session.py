@@ -757,6 +757,16 @@ class OpenSession:
         """Show every agent again what it was shown after that event; the log and the files stay."""
         return await rewind(self._log, self._team, to)
 
+    async def suspend(self) -> None:
+        """Closes the session and leaves its open questions to whoever resumes it, in any process.
+
+        A call that waits for an answer is asked about again then, under the same id and digest; nothing of it
+        has run. Other turns end as interrupted.
+        """
+        if not self.closed:
+            self.closed = True
+            await close_all(self._wired.team.suspend, self._opened.aclose, self._wired.aclose)
+
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
