@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
     from planck.sidecar.discovery import Compact
     from planck.store.library import LocalLibrary
+    from planck.store.store import Store
 
 
 _NOTHING_SAID = RunOptions()
@@ -296,6 +297,7 @@ class Planck:
         hooks: "Sequence[ProgramHook]" = (),
         history: Sequence[Mapping[str, Any]] = (),
         compactor: str = "",
+        store: "Store | None" = None,
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
@@ -305,6 +307,7 @@ class Planck:
         `deps` is yours: a tool finds it as `ctx.deps`. `hooks` are `Hooks` objects, asked in their order.
         `history` is a conversation from elsewhere, in the shape of OpenAI's chat API: the session goes on
         with it. `compactor` is how the orchestrator's history is made to fit, as in a TEAM.json.
+        `store` keeps this session instead of the sessions folder: see `planck.testing.contracts`.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
         `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
         choose: letters, digits, `.` and `-`, and no other session has it.
@@ -325,7 +328,8 @@ class Planck:
             compactor=compactor,
         )
         self.project.check_place()
-        if stored:
+        arguments.check_methods("store", store, ("append", "read", "keep", "aclose"))
+        if stored and store is None:
             self.project.check_store()
         if id and any(one.id == id and not one.closed for one in self._open):
             raise refuse_taken_id(id)
@@ -373,7 +377,12 @@ class Planck:
         past = _read_history(history, specs[0].id, self._ids)
         place = await plan.look_around()
         logs, durability, name = self._logs, self.config.durability, options.name
-        made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
+        if store is not None:
+            made = logs.create_in(store, id, name)
+        elif stored:
+            made = logs.create(id, name, durability)
+        else:
+            made = logs.create_in_memory(id, name)
         async with made as log, AsyncExitStack() as opening:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
@@ -400,7 +409,7 @@ class Planck:
 
     async def resume(
         self,
-        id_or_name: str,
+        id_or_name: str = "",
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
@@ -412,13 +421,14 @@ class Planck:
         settings: RunOptions | None = None,
         deps: Any = None,
         hooks: "Sequence[ProgramHook]" = (),
+        store: "Store | None" = None,
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
         Mode, dry run, steps and the rest of its budget are those that it had, unless an argument says
         otherwise. With `settings`, which has every option of this run, nothing is kept. With a model, its
         orchestrator goes on with that one. `tools`, `deps` and `hooks` as in `start`:
-        no log holds a function.
+        no log holds a function. A `store` that the program has needs no name.
         """
         self._check_open()
         arguments.check_options(
@@ -433,9 +443,15 @@ class Planck:
         )
         if not isinstance(id_or_name, str):
             raise arguments.refuse(f"The session must be named by a string, not {id_or_name!r}.")
+        if bool(id_or_name) is (store is not None):
+            raise arguments.refuse("resume takes the id or the name of a session, or a store.")
+        arguments.check_methods("store", store, ("append", "read", "keep", "aclose"))
         self.project.check_place()
-        self.project.check_store()
-        log = await self._logs.open(id_or_name, self.config.durability)
+        if store is not None:
+            log = self._logs.open_in(store)
+        else:
+            self.project.check_store()
+            log = await self._logs.open(id_or_name, self.config.durability)
         async with AsyncExitStack() as opening:
             opening.push_async_callback(log.aclose)
             if log.imported:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from planck.headless.embedding.teams import AnyTeam
     from planck.headless.embedding.typed import TypedResult
     from planck.sidecar.discovery import Compact
+    from planck.store.store import Store
 
 T = TypeVar("T")
 
@@ -61,6 +62,7 @@ def run(
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
     compactor: str = "",
+    store: "Store | None" = None,
 ) -> RunResult: ...
 @overload
 def run(
@@ -95,6 +97,7 @@ def run(
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
     compactor: str = "",
+    store: "Store | None" = None,
 ) -> "TypedResult[T]": ...
 def run(
     prompt: str | UserMessage,
@@ -128,6 +131,7 @@ def run(
     hooks: "Sequence[Hooks]" = (),
     history: Sequence[Mapping[str, Any]] = (),
     compactor: str = "",
+    store: "Store | None" = None,
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
@@ -137,7 +141,14 @@ def run(
     """
     _refuse_running_loop()
     check_options(timeout=timeout, resume=resume)
-    given = (("team", team), ("name", name), ("id", id), ("stored=False", not stored), ("history", history))
+    given = (
+        ("team", team),
+        ("name", name),
+        ("id", id),
+        ("stored=False", not stored),
+        ("history", history),
+        ("store", store),
+    )
     unfit = [said for said, one in given if one]
     if resume and unfit:
         raise PlanckError(
@@ -185,6 +196,7 @@ def run(
                     stored=stored,
                     history=history,
                     compactor=compactor,
+                    store=store,
                     settings=settings or RunOptions(),
                     **limits,
                 )
