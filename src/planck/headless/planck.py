@@ -18,9 +18,18 @@ from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
-from planck.headless.embedding import arguments
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import Runtime, SessionSetup
+from planck.headless.session_setup import (
+    Runtime,
+    SessionSetup,
+    check_compactors,
+    check_folder,
+    check_mapping,
+    check_methods,
+    check_options,
+    check_paths,
+    refuse,
+)
 from planck.headless.session_tools import SessionTools
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
@@ -104,16 +113,16 @@ class Planck:
         spans of sessions go, an OpenTelemetry tracer of your program; without one the variables decide.
         """
         for name, folder in (("home", home), ("workspace", workspace)):
-            arguments.check_folder(name, folder)
-        arguments.check_paths("add_dirs", add_dirs)
+            check_folder(name, folder)
+        check_paths("add_dirs", add_dirs)
         for name, given in (("environ", environ), ("flags", flags), ("providers", providers)):
-            arguments.check_mapping(name, given)
-        arguments.check_methods("approver", approver, ("decide",))
+            check_mapping(name, given)
+        check_methods("approver", approver, ("decide",))
         for name, provider in (providers or {}).items():
-            arguments.check_methods(f"providers[{name!r}]", provider, ("stream",))
+            check_methods(f"providers[{name!r}]", provider, ("stream",))
         check_flags(flags or {})
-        arguments.check_compactors(compactors)
-        arguments.check_methods("tracer", tracer, ("start_span",))
+        check_compactors(compactors)
+        check_methods("tracer", tracer, ("start_span",))
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
         self._assemble(project, providers or {}, approver, library, shared, compactors or {}, tracer)
 
@@ -313,7 +322,7 @@ class Planck:
         choose: letters, digits, `.` and `-`, and no other session has it.
         """
         self._check_open()
-        arguments.check_options(
+        check_options(
             model=model,
             name=name,
             mode=mode,
@@ -328,7 +337,7 @@ class Planck:
             compactor=compactor,
         )
         self.project.check_place()
-        arguments.check_methods("store", store, ("append", "read", "keep", "aclose"))
+        check_methods("store", store, ("append", "read", "keep", "aclose"))
         if stored and store is None:
             self.project.check_store()
         if id and any(one.id == id and not one.closed for one in self._open):
@@ -431,7 +440,7 @@ class Planck:
         no log holds a function. A `store` that the program has needs no name.
         """
         self._check_open()
-        arguments.check_options(
+        check_options(
             model=model,
             mode=mode,
             max_steps=max_steps,
@@ -442,10 +451,10 @@ class Planck:
             settings=settings,
         )
         if not isinstance(id_or_name, str):
-            raise arguments.refuse(f"The session must be named by a string, not {id_or_name!r}.")
+            raise refuse(f"The session must be named by a string, not {id_or_name!r}.")
         if bool(id_or_name) is (store is not None):
-            raise arguments.refuse("resume takes the id or the name of a session, or a store.")
-        arguments.check_methods("store", store, ("append", "read", "keep", "aclose"))
+            raise refuse("resume takes the id or the name of a session, or a store.")
+        check_methods("store", store, ("append", "read", "keep", "aclose"))
         self.project.check_place()
         if store is not None:
             log = self._logs.open_in(store)
@@ -494,7 +503,9 @@ class Planck:
         """Returns the options that the session was left with; an imported log widens nothing by its words."""
         from planck.headless.services.reopening import carry_over, find_left  # only for a resume
 
-        return carry_over(find_left(log.store.read()), self.config.permissions.mode, ours=not log.imported)
+        left = carry_over(find_left(log.store.read()), self.config.permissions.mode, ours=not log.imported)
+        said = "mode" in (self.project.flags.get("permissions") or {})  # an argument, if not one of `resume`
+        return replace(left, mode=None) if said else left
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from planck.headless.embedding.arguments import check_options
 from planck.headless.planck import Planck
+from planck.headless.session_setup import check_options
 from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.records.authority import Mode

@@ -79,8 +79,11 @@ class SessionTools:
         return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
 
     def is_own(self, tool: Tool) -> bool:
-        """Whether the program passed this very tool, to an agent or to be granted to one."""
-        return tool in self._given
+        """Whether the program passed this very tool, to an agent or to be granted to one.
+
+        One with the name of a built-in tool may be that very tool, which a program can grant: it asks.
+        """
+        return tool in self._given and tool.name not in self._built_in
 
     def offer(self, tools: Iterable[Tool]) -> None:
         """Takes note of tools that the program lets an orchestrator grant."""
