@@ -176,7 +176,8 @@ async def main(session: OpenSession) -> int:
     untyped = await session.run("go")
     reveal_type(untyped.text)
     async with Planck() as p:
-        reveal_type(await p.start(tools=[double, plain, Shop().find]))
+        made = [double, plain, Shop().find]
+        reveal_type(await p.start(tools=made))
     reveal_type(planck.run("go", output_type=Price).data)
     return 0
 """

@@ -14,7 +14,6 @@ from typing import (
     Generic,
     Literal,
     NamedTuple,
-    ParamSpec,
     Protocol,
     TypeVar,
     Union,
@@ -42,11 +41,12 @@ from planck.toolkit.tool import (
 if TYPE_CHECKING:
     from planck.toolkit.models import Model
 
-P = ParamSpec("P")
-R = TypeVar("R", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
+F_co = TypeVar("F_co", covariant=True)
+"""Without a bound, so that a checker sees a list of several tools as one of tools."""
 
 
-class FunctionTool(Tool, Generic[P, R]):
+class FunctionTool(Tool, Generic[F_co]):
     """A tool made of a function by `@tool`; it can still be called as that function.
 
     Of a method, it needs an object: `Shop().find` has one, and `Shop.find` has none.
@@ -73,11 +73,17 @@ class FunctionTool(Tool, Generic[P, R]):
         self.__doc__ = getattr(function, "__doc__", None)
         self.__wrapped__ = function
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = self.function(*args, **kwargs)
-        return result
+    if TYPE_CHECKING:
 
-    def __get__(self, instance: object, owner: type | None = None) -> "FunctionTool[..., R]":
+        @property
+        def __call__(self) -> F_co: ...
+
+    else:
+
+        def __call__(self, *args, **kwargs):
+            return self.function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> "FunctionTool[Any]":
         if instance is None or not self.needs_object:
             return self
         return FunctionTool(MethodType(self.function, instance), self._options)
@@ -101,15 +107,15 @@ class ToolShape(Protocol):
 
 class _Decorate(Protocol):
     @overload
-    def __call__(self, shape: type[ToolShape], /) -> Tool: ...  # type: ignore[overload-overlap]
+    def __call__(self, shape: type[ToolShape], /) -> Tool: ...
     @overload
-    def __call__(self, function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+    def __call__(self, function: F, /) -> FunctionTool[F]: ...
 
 
 @overload
-def tool(shape: type[ToolShape] | ToolShape, /) -> Tool: ...  # type: ignore[overload-overlap]
+def tool(shape: type[ToolShape] | ToolShape, /) -> Tool: ...
 @overload
-def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+def tool(function: F, /) -> FunctionTool[F]: ...
 @overload
 def tool(
     *,
