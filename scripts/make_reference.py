@@ -1,6 +1,7 @@
 """The reference pages, made from the code: `make reference` writes them, a test holds them current."""
 
 import argparse
+import inspect
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+import planck
 from planck.api.openapi import list_common_statuses, list_error_statuses, make_document
 from planck.api.operations import OPERATIONS, PREFIX
 from planck.cli.commands import COMMANDS
@@ -30,6 +32,7 @@ def pages() -> dict[str, str]:
         "config.md": "\n".join(_config()) + "\n",
         "events.md": "\n".join(_events()) + "\n",
         "kinds.md": "\n".join(_kinds()) + "\n",
+        "python.md": "\n".join(_python()) + "\n",
         "api.md": "\n".join(_api()) + "\n",
         "openapi.json": json.dumps(make_document(), indent=1, ensure_ascii=False) + "\n",
     }
@@ -192,6 +195,31 @@ def _hint(hint: Any) -> str:
         "bool": "true or false",
         "bytes": "base64",
     }.get(getattr(hint, "__name__", ""), getattr(hint, "__name__", "any"))
+
+
+def _python() -> Iterator[str]:
+    yield f"# The library\n\n{_MADE} Each name is importable from `planck`."
+    yield "[Embedding](../guides/embedding.md) has complete programs."
+    for name in sorted(planck.__all__, key=lambda name: (name.islower(), name)):
+        thing = getattr(planck, name)
+        yield f"\n## {name}\n\n{_docstring(thing)}"
+        if inspect.isclass(thing):
+            for own, member in vars(thing).items():
+                if not own.startswith("_") and inspect.isfunction(member) and member.__doc__:
+                    yield f"\n### {name}.{own}{_parameters(member)}\n\n{_docstring(member)}"
+        else:
+            yield f"\n`{name}{_parameters(thing)}`"
+
+
+def _parameters(function: Any) -> str:
+    """Returns the names of its parameters; the types are in the code, for whoever's editor shows them."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    return f"({', '.join(names)})"
+
+
+def _docstring(thing: Any) -> str:
+    """Returns it as Markdown: what is indented in it is an example."""
+    return inspect.getdoc(thing) or ""
 
 
 def _kinds() -> Iterator[str]:

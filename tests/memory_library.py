@@ -17,6 +17,7 @@ from planck.store.names import (
     is_valid_name,
     new_names,
     refuse_taken,
+    refuse_taken_id,
     refuse_unclear,
     refuse_unknown,
 )
@@ -57,6 +58,8 @@ class MemoryLibrary:
     async def create(
         self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
     ) -> MemoryStore:
+        if id in self._shelf:
+            raise refuse_taken_id(id)
         store = MemoryStore({**meta, "id": id, "name": self.choose_name(wanted, ids)})
         self._shelf[id] = store
         return store

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from planck.config.tool_files import from_file as from_file
     from planck.config.tool_files import load_all as load_all
     from planck.context.agents_md import prepend_agents_md as prepend_agents_md
+    from planck.headless.embedding.hooks import Hooks as Hooks
+    from planck.headless.embedding.hooks import ModelUse as ModelUse
+    from planck.headless.embedding.hooks import Refuse as Refuse
+    from planck.headless.embedding.hooks import ToolUse as ToolUse
+    from planck.headless.embedding.teams import Member as Member
+    from planck.headless.embedding.teams import Team as Team
+    from planck.headless.embedding.typed import TypedResult as TypedResult
+    from planck.headless.inbox import Inbox as Inbox
+    from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
     from planck.records.outcome import Err as Err
@@ -31,18 +40,29 @@ if TYPE_CHECKING:
     from planck.team.by_id import spawn_agent as spawn_agent
     from planck.team.by_id import worker_tools as worker_tools
     from planck.toolkit.decorator import tool as tool
+    from planck.toolkit.tool import Effect as Effect
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
     from planck.toolkit.truncate import truncate as truncate
 
 # PEP 562: `import planck` loads nothing that is not used.
 _HOMES = {
+    "Effect": "planck.toolkit.tool",
     "Err": "planck.records.outcome",
     "ErrorKind": "planck.records.outcome",
+    "Hooks": "planck.headless.embedding.hooks",
+    "ModelUse": "planck.headless.embedding.hooks",
+    "Refuse": "planck.headless.embedding.hooks",
+    "ToolUse": "planck.headless.embedding.hooks",
+    "Inbox": "planck.headless.inbox",
+    "Member": "planck.headless.embedding.teams",
     "Ok": "planck.records.outcome",
+    "OpenSession": "planck.headless.open_session",
     "Planck": "planck.headless.planck",
     "PlanckError": "planck.records.outcome",
     "Sidecar": "planck.sidecar.discovery",
+    "Team": "planck.headless.embedding.teams",
+    "TypedResult": "planck.headless.embedding.typed",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "ask_agent": "planck.team.by_id",

@@ -84,6 +84,11 @@ def start_command(argv: "Sequence[str]") -> None:
     keep_out(folders)
 
 
+def say_option(flag: str, keyword: str) -> str:
+    """Returns how the caller gives an option: a flag of the command, or an argument of a program's call."""
+    return flag if _Process.is_command else keyword
+
+
 def start_library() -> None:
     """Stops our own imports from where a program that embeds us runs: probably a workspace of its agents."""
     if not _Process.is_command:

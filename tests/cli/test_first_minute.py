@@ -379,6 +379,7 @@ async def test_lists_have_heads_for_a_person_alone(tmp_path: Path) -> None:
 
 def test_a_private_folder_says_why_it_cannot_be_added(tmp_path: Path) -> None:
     (tmp_path / ".ssh").mkdir()
+    (tmp_path / "work").mkdir()
     planck_ = Planck(tmp_path / "home", tmp_path / "work", environ={"HOME": str(tmp_path)})
     with pytest.raises(PlanckError, match="private"):
         planck_.project.find_folder("~/.ssh")

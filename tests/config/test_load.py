@@ -30,6 +30,7 @@ def opened(
         write(folder / "home", user)
     if project is not None:
         write(folder / "work" / ".planck", project)
+    (folder / "work").mkdir(parents=True, exist_ok=True)
     return Planck(folder / "home", folder / "work", environ=environ or {}, flags=flags, trust=trust)
 
 

@@ -46,7 +46,7 @@ def test_what_would_run_is_listed_with_nothing_invisible(tmp_path: Path) -> None
         "tool deploy (more/deploy/TOOL.json): evil",
     )
     assert "\n" not in standing.notice
-    assert "--trust" in standing.notice
+    assert "trust=True" in standing.notice
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_nobody_can_have_read_is_trusted_for_one_run_only(tmp_path: Path) -
     for number in range(MAX_FILES):
         (work / ".planck/sidecar" / str(number)).touch()
     mine = trust(tmp_path)
-    with pytest.raises(TrustError, match="--trust"):
+    with pytest.raises(TrustError, match="trust=True"):
         mine.give(mine.examine().content)
     assert trust(tmp_path, this_run=True).holds
 
@@ -264,7 +264,7 @@ async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_
     stored = Trust(home, work)
     stored.give(stored.examine().content)
     async with Planck(home, work, environ={}) as planck:
-        with pytest.raises(PlanckError, match=", or review it and pass --trust"):
+        with pytest.raises(PlanckError, match=", or review it and pass trust=True"):
             await planck.start(team=str(work / "t"), stored=False)
     async with Planck(home, work, environ={}, trust=True) as planck:
         assert await planck.start(team=str(work / "t"), stored=False)

@@ -34,6 +34,7 @@ def chatter(pieces: int, seconds: float = 0.0) -> Tool:
 
 async def opened(folder: Path, script: Any, *tools: Tool) -> tuple[Planck, OpenSession]:
     environ = {"ANTHROPIC_API_KEY": KEY}
+    folder.mkdir(exist_ok=True)
     planck = Planck(folder / "home", folder, environ=environ, providers={"double": ScriptedProvider(script)})
     return planck, await planck.start(model="double/m", stored=False, tools=tools)
 

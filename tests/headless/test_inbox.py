@@ -33,8 +33,15 @@ async def play(
     """Runs one prompt in mode `ask` while `act` sits at the inbox; returns the recorded events."""
     inbox, double = Inbox(), ScriptedProvider(script)
     environ = {"ANTHROPIC_API_KEY": KEY}
+    # Tools of the program ask only where a rule says so.
+    rules = [{"tool": tool.name, "decision": "ask"} for tool in tools or ()]
     async with Planck(
-        folder / "home", folder, environ=environ, providers={"double": double}, approver=inbox
+        folder / "home",
+        folder,
+        environ=environ,
+        flags={"permissions": {"rules": rules}},
+        providers={"double": double},
+        approver=inbox,
     ) as planck:
         session = await planck.start(model="double/m", mode="ask", stored=False, tools=tools or [])
         await session.prompt("go")

@@ -76,9 +76,9 @@ async def test_the_log_says_with_which_options_a_session_was_started_and_resumed
         "session_budget": {"usd": 4.0, "steps": 40},
     }
     assert sandbox in ("bubblewrap", "landlock", "none")
-    assert (second["mode"], second["max_steps"], second["budget"]) == ("full", Limits().steps, None)
-    assert (second["dry_run"], second["sandbox"], second["rules"]) == (False, "off", rules)
-    assert (second.get("max_tokens"), second["session_budget"]["usd"]) == (None, 4.0)
+    assert (second["mode"], second["max_steps"], second["budget"]) == ("full", 5, 1.5)
+    assert (second["dry_run"], second["sandbox"], second["rules"]) == (True, "off", rules)
+    assert (second.get("max_tokens"), second["session_budget"]["usd"]) == (9_000, 4.0)
 
 
 @pytest.mark.parametrize("change", [{"decision": "ask"}, {"tool": "write"}, {"command": "git push"}])

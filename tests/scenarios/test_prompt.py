@@ -236,8 +236,8 @@ async def test_a_mode_that_changes_in_mid_session_holds_and_is_told(tmp_path: Pa
             assert (planck.workspace / "a.txt").read_text() == "new"
             changed = [data for type, data in await facts(session) if type == "mode_changed"]
             told = [d for t, d in await facts(session) if t == "message" and d["text"].startswith("[planck")]
-        async with open_planck(tmp_path, server.url, permissions={"mode": "workspace"}) as planck:
-            session = await planck.resume(session.id)
+        async with open_planck(tmp_path, server.url, permissions={"mode": "read-only"}) as planck:
+            session = await planck.resume(session.id, mode="workspace")
             await session.run("and now")
     assert changed == [{"mode": "full", "before": "read-only"}]
     assert [(one["origin"], one["kind"]) for one in told] == [("planck", "response")] * 2

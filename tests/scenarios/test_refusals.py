@@ -217,7 +217,7 @@ DENIALS: dict[str, tuple[Mode, str | None, Ask, str, str, str]] = {
 }
 
 
-_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
+_OTHERWISE = "To allow it, choose another mode or add a rule."
 WAYS_OUT = {
     "nobody": _OTHERWISE,
     "mode": _OTHERWISE,

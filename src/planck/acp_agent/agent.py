@@ -296,7 +296,11 @@ class AcpAgent:
         try:
             if isinstance(request, OpenSessionRequest):
                 await asyncio.to_thread(planck.archive.check_own, request.session_id)
-                session = await planck.resume(request.session_id, mode=self._options.mode)
+                from planck.records.specs import RunOptions
+
+                session = await planck.resume(
+                    request.session_id, settings=RunOptions(mode=self._options.mode)
+                )
             else:
                 assert start is not None
                 session = await start.begin(planck, start.options.team)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextvars import Context
 
 import msgspec
 
@@ -105,15 +106,19 @@ class Actor:
             await self.wait_for_new_mail()
         return opening
 
-    async def run_next_turn(self, opening: Envelope, *, over: bool = False) -> None:
+    async def run_next_turn(
+        self, opening: Envelope, *, over: bool = False, context: Context | None = None
+    ) -> None:
         """Run one turn; whoever drives it then has its end recorded. `over`: it ends as it begins.
 
+        `context` has the context variables that its tools see; None: those of whoever drives it.
         A cancellation stops the turn, and is raised again once it stands still.
         """
         self.opening = opening
         self.stopping = False
         self._abort_as = TurnStatus.INTERRUPTED
-        self._work = asyncio.create_task(self._take_up(opening))  # noqa: TID251 - awaited below
+        own = context.copy() if context else None  # a turn's own changes stay in it
+        self._work = asyncio.create_task(self._take_up(opening), context=own)  # noqa: TID251 - awaited below
         if over:
             self.abort()
         try:
@@ -141,6 +146,15 @@ class Actor:
             return await run_turn(agent, turn.opening)
         finally:
             agent.bounds = whole
+
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether a call of the turn in flight waits for the user's answer."""
+        return self.working and self.agent.history.left_asking
+
+    def leave(self) -> None:
+        """Works on nothing any more; its turn stays open in the log, as if the process had been lost."""
+        self._work = self.opening = None
 
     def conclude(self) -> Ended | None:
         """Returns how the turn ended; None between turns, while it works, and where none had begun.

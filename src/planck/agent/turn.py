@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from planck.agent.agent import CUT, Agent
 from planck.llm.provider import ProviderError
+from planck.own_code import say_option
 from planck.records.events import Envelope
 from planck.records.messages import AssistantMessage, StopReason, assign_ids
 from planck.records.outcome import ErrorKind, PlanckError
@@ -13,9 +14,7 @@ from planck.tools.executor import ReadCall
 _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
-_CAPPED = (
-    "Stopped after {} model call{} in one turn. Resume the session, or raise --max-steps or limits.steps."
-)
+_CAPPED = "Stopped after {} model call{} in one turn. Resume the session, or raise {} or limits.steps."
 _EXCESSIVE = (
     "Two answers exceeded limits.calls, limits.answer_bytes or the budget for tool calls. "
     "Raise that limit, or use another model."
@@ -38,8 +37,8 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
         await _run_tools(agent, calls)
         if agent.excesses > 1:
             raise TurnError(ErrorKind.LIMIT_EXCEEDED, _EXCESSIVE)
-    most = agent.bounds.max_steps
-    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(most, "" if most == 1 else "s"))
+    most, option = agent.bounds.max_steps, say_option("--max-steps", "max_steps")
+    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(most, "" if most == 1 else "s", option))
 
 
 async def _ask_within_window(agent: Agent) -> AssistantMessage:

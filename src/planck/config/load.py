@@ -12,6 +12,7 @@ import msgspec
 from planck.config.environment import read_addresses
 from planck.config.schema import KEYS, Config, ModelEntry, NodeEntry, Permissions, ProviderEntry, list_choices
 from planck.config.trust import TrustState
+from planck.own_code import say_option
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
@@ -203,7 +204,8 @@ def load(
     if project.values and not trusted:
         narrowing, project = project, Layer(project.source, {})
     elif project.permissions.get("mode") == Mode.FULL:
-        how = "Only you can choose that mode: pass --permission-mode full."
+        option = say_option("--permission-mode full", "mode='full'")
+        how = f"Only you can choose that mode: pass {option}."
         notices.append(f"{project_file}: mode 'full' is ignored. {how}")
         project.permissions.pop("mode")
     layers = (user, project, *above)
@@ -217,6 +219,16 @@ def load(
         config, taken = _narrow(config, narrowing)
         layers = (user, *above, Layer(f"{project_file} (narrowing)", taken))
     return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values), trusted)
+
+
+def check_flags(flags: Mapping[str, Any]) -> None:
+    """Raises for a key that there is not in what a program passes as `flags`."""
+    unknown: list[_Unknown] = []
+    _keep_known(dict(flags), "flags", unknown)
+    if unknown:
+        first = unknown[0]
+        message = name_unknown_key(first.key, first.key.rpartition(".")[2], first.known)
+        raise ConfigError(ErrorKind.INVALID_ARGS, f"flags: {message}")
 
 
 def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str, Any]:

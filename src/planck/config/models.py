@@ -16,6 +16,7 @@ from planck.llm import catalog
 from planck.llm.catalog import CatalogModel, Price
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.provider import Provider, ProviderError, Request
+from planck.own_code import say_option
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
@@ -33,6 +34,9 @@ _MOST_OUTPUT = 32_000
 _TEST_SECONDS = 60.0
 
 
+_KEYWORD = "model='PROVIDER/MODEL'"
+
+
 class ModelError(PlanckError):
     """The model can't be used; the message says what to configure."""
 
@@ -43,7 +47,8 @@ def resolve(config: Config, name: str) -> ModelSpec:
     if not name:
         raise ModelError(
             ErrorKind.NOT_FOUND,
-            "No model was given. Pass -m PROVIDER/MODEL, or set default_model in the configuration.",
+            f"No model was given. Pass {say_option('-m PROVIDER/MODEL', _KEYWORD)}, "
+            "or set default_model in the configuration.",
             {"no_model": True},
         )
     for entry in config.models:
@@ -148,7 +153,7 @@ async def choose_default(config: Config, ring: Keyring, transport: Transport) ->
         )
     raise ModelError(
         ErrorKind.NOT_FOUND,
-        'No model is configured. Run "planck setup", pass -m PROVIDER/MODEL, '
+        f'No model is configured. Run "planck setup", pass {say_option("-m PROVIDER/MODEL", _KEYWORD)}, '
         'or try "planck demo", which needs no model.',
         {"no_model": True},
     )

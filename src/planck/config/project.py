@@ -14,7 +14,7 @@ from planck.config.private import Private, find_private, list_user_homes, privat
 from planck.config.resources import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
-from planck.own_code import keep_out, list_own
+from planck.own_code import keep_out, list_own, say_option
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths.paths import Root, WorkspaceError, is_inside
@@ -188,9 +188,11 @@ class Project:
             if self._is_named or os.path.realpath(self.here) not in _list_too_high(self._user_home):
                 return ""
             where = "your home folder or a folder above it"
-            return f"Working in {str(self.here)!r}, {where}. Use -C DIR to choose a project."
+            option = say_option("Use -C DIR", "Pass workspace=")
+            return f"Working in {str(self.here)!r}, {where}. {option} to choose a project."
         where = "the git root above this folder"
-        return f"Working in {str(self.workspace)!r}, {where}. Use --here to work in this folder."
+        option = say_option("Use --here", "Pass workspace=")
+        return f"Working in {str(self.workspace)!r}, {where}. {option} to work in this folder."
 
     @property
     def own_notice(self) -> str:
@@ -253,7 +255,7 @@ class Project:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
                 f"The path {str(self.workspace)!a} is not UTF-8. "
-                "Rename the folder, or choose another with -C DIR.",
+                f"Rename the folder, or choose another with {say_option('-C DIR', 'workspace=')}.",
             ) from None
 
     def check_store(self) -> None:
@@ -307,5 +309,6 @@ def _make_absolute(folder: Path | str) -> Path:
     except FileNotFoundError:
         raise ConfigError(
             ErrorKind.NOT_FOUND,
-            "The current folder no longer exists. Change to another folder, or pass -C /PATH/TO/WORKSPACE.",
+            "The current folder no longer exists. Change to another folder, or pass "
+            f"{say_option('-C /PATH/TO/WORKSPACE', 'workspace=')}.",
         ) from None

@@ -31,6 +31,10 @@ ResolveMember = Callable[[str, str, str], ModelSpec]
 """(provider, model id, base_url) -> the model; raises where there is none."""
 
 
+IN_PROGRAM = "team"
+"""In the place of a path: a program made the team."""
+
+
 class TeamFileError(PlanckError):
     """A TEAM.json that can't be used; the message names the file and the field."""
 
@@ -157,15 +161,45 @@ def load_team(
     and that has no prompt of its own, is one of those; what its entry says counts before the kind.
     """
     file = _decode(path, TeamFile)
-    problems = _check_members(file, places)
     if doubt:
         _refuse_doubtful(path, file, doubt)
-    if problems:
-        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {' '.join(problems)}")
+    file = replace(file, name=file.name or path.parent.name)
+    return make_members(file, str(path), path.parent, resolve, ids, lead=lead, places=places, kinds=kinds)
+
+
+def read_shape(team: Mapping[str, Any]) -> TeamFile:
+    """Returns a team that a program wrote in the shape of a TEAM.json; an unknown key is a mistake."""
+    try:
+        file = msgspec.convert(team, TeamFile)
+    except msgspec.ValidationError as problem:
+        raise TeamFileError(ErrorKind.INVALID_ARGS, f"The team is not valid: {problem}. Fix it.") from None
+    known = {"team": TeamFile.__struct_fields__, "member": MemberEntry.__struct_fields__}
+    for what, found in (("team", team), *(("member", entry) for entry in team["members"])):
+        for key in found:
+            if key not in known[what]:
+                hint = did_you_mean(key, known[what]) or "."
+                raise TeamFileError(ErrorKind.INVALID_ARGS, f"Unknown key {key!r} of a {what}{hint}")
+    return file
+
+
+def make_members(
+    file: TeamFile,
+    source: str,
+    folder: Path,
+    resolve: ResolveMember,
+    ids: Ids,
+    *,
+    lead: ModelSpec | None = None,
+    places: Sequence[str],
+    kinds: Mapping[str, AgentKind] | None = None,
+) -> list[AgentSpec]:
+    """As `load_team`, of one that was read. `source` names it in errors; prompts are read from `folder`."""
+    if problems := _check_members(file, places):
+        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{source}: {' '.join(problems)}")
     entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
     lead = lead or _resolve_own(entries[0], resolve)
     members = [
-        (_take_kind(_read_prompt(entry, path.parent), kind), _resolve_model(entry, resolve, lead, kind))
+        (_take_kind(_read_prompt(entry, folder), kind), _resolve_model(entry, resolve, lead, kind))
         for entry, kind in ((entry, _find_kind(entry, kinds or {})) for entry in entries)
     ]
     orchestrator_id = ids.new()
@@ -182,19 +216,23 @@ def load_team(
             skills=tuple(entry.skills),
             delegator_id="" if entry.type == "orchestrator" else orchestrator_id,
             compactor=entry.compactor,
-            team=file.name or path.parent.name,
+            team=file.name,
             base_prompt=entry.base_prompt,
             budget=entry.budget,
             roots=tuple(entry.roots),
-            acp=entry.acp and _name_source(entry.acp, path),
+            acp=entry.acp and _name_source(entry.acp, source),
         )
         for entry, model in members
     ]
 
 
-def _name_source(foreign: ForeignSpec, path: Path) -> ForeignSpec:
-    """A kind's is the file of that kind."""
-    return foreign if foreign.source else replace(foreign, source=os.path.realpath(path))
+def _name_source(foreign: ForeignSpec, source: str) -> ForeignSpec:
+    """A kind's is the file of that kind; a team that a program made has no file."""
+    return (
+        foreign
+        if foreign.source or source == IN_PROGRAM
+        else replace(foreign, source=os.path.realpath(source))
+    )
 
 
 def _refuse_doubtful(path: Path, file: TeamFile, doubt: str) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.config.private import CLONES
+from planck.own_code import say_option
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import spell_out
@@ -72,9 +73,13 @@ class TrustState(msgspec.Struct, frozen=True):
             why = f": files changed since you trusted it ({', '.join(self.changed)})"
         return (
             f"This folder is not trusted{why}. Left out: {'; '.join(self.content.runs)}. "
-            "Review these files. Then pass --trust to trust them for this run, "
+            f"Review these files. Then pass {_say_trust()} to trust them for this run, "
             'or run "planck permissions trust" to trust them permanently.'
         )
+
+
+def _say_trust() -> str:
+    return say_option("--trust", "trust=True")
 
 
 class Trust:
@@ -144,12 +149,12 @@ class Trust:
             return ""
         standing = self.examine()
         if not standing.trusted:
-            return "this folder is not trusted. Review its files, then pass --trust."
+            return f"this folder is not trusted. Review its files, then pass {_say_trust()}."
         for name in own:
             if any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
                 continue
             if self._this_run is None:
-                return f"{OPEN_TO_AGENTS.removesuffix('.')}, or review it and pass --trust."
+                return f"{OPEN_TO_AGENTS.removesuffix('.')}, or review it and pass {_say_trust()}."
             if not self._lay_there(Path(name)):
                 return OPEN_TO_AGENTS
         return ""
@@ -216,7 +221,8 @@ class Trust:
         if seen.unsound:
             raise TrustError(
                 ErrorKind.LIMIT_EXCEEDED,
-                f"This folder cannot be trusted permanently: {seen.unsound}. Pass --trust for each run.",
+                f"This folder cannot be trusted permanently: {seen.unsound}. "
+                f"Pass {_say_trust()} for each run.",
             )
         with _changing(self._home) as stored:
             stored.pop(_NO + self._key, None)

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from planck.records import codec
-from planck.records.events import Event, frame
+from planck.records.events import Event, View, frame
+from planck.records.events import view as read_view
 from planck.toolkit.clock import SystemClock
 
 
@@ -41,6 +42,14 @@ class SessionEvent(msgspec.Struct, eq=False, gc=False):
     def data(self) -> dict[str, Any]:
         data: dict[str, Any] = codec.decode(bytes(self.recorded.data))
         return data
+
+    @property
+    def view(self) -> View | None:
+        """The event as an object of its class in `planck.records.events`; None for a type of a later version.
+
+        if isinstance(event.view, ToolEnd): print(event.view.output)
+        """
+        return read_view(self.recorded)
 
     def frame(self) -> bytes:
         """The event's JSON, one line, without a newline."""

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
 
@@ -34,7 +35,7 @@ from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
 from planck.session.logs import SessionLog
-from planck.session.result import RunResult, RunTally, describe_budget, mark_stopped
+from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
 from planck.session.session import rewind
 from planck.team.mail import Accepted
 from planck.team.member import Member
@@ -43,6 +44,8 @@ from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.embedding.teams import Member as MemberObject
+    from planck.headless.embedding.typed import TypedResult
     from planck.headless.feed import Feed, FeedClient
     from planck.headless.requests import Prompts
     from planck.headless.window import WindowUse
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
 
+T = TypeVar("T")
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
@@ -110,6 +114,8 @@ class OpenSession:
         self._greeting = ""
         """What the SessionStart hooks said, until a prompt has carried it."""
         self._stopped: TurnStatus | None = None
+        self._withheld: Err | None = None
+        """Why a hook of the program does not let the answer of this run out."""
         self._runs = asyncio.Lock()
         """Held by a run: another would count its events too, and cancelling one would end both."""
 
@@ -170,6 +176,14 @@ class OpenSession:
         member = self._member(agent)
         await member.actor.agent.remove_tool(name)
         self._wired.change_tool(member.id, name, None)
+
+    async def spawn(self, member: "MemberObject") -> AgentSpec:
+        """Adds an agent to the team and returns it; its type and its name must be free.
+
+        Prompt it with `session.prompt(text, agent=member.name)`, or let other agents give it work.
+        """
+        self._check_open()
+        return await self._wired.spawn(member)
 
     @property
     def mode(self) -> Mode:
@@ -319,6 +333,8 @@ class OpenSession:
         message's id, and a second prompt with it is answered like the first, after a resume too.
         """
         member = self._member(agent)
+        if not self._runs.locked():
+            self._team.context = copy_context()
         if _is_empty(said):
             raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
         if not id:
@@ -338,6 +354,8 @@ class OpenSession:
         request: RequestKey | None = None,
     ) -> Accepted:
         message = user_text(said) if isinstance(said, str) else said
+        if self._wired.hooks.program and origin is Origin.USER:
+            message = await self._past_program(message)
         if len(message.parts) > 1:
             await self._open_eyes(member)
         context = await self._past_hooks(message.text)
@@ -358,6 +376,17 @@ class OpenSession:
         if isinstance(taken, Err):
             raise PromptRefused(taken.kind, taken.message, taken.details)
         return taken
+
+    async def _past_program(self, message: UserMessage) -> UserMessage:
+        assert self._wired.hooks.program is not None
+        found = await self._wired.hooks.program.before_prompt(message.text)
+        if not isinstance(found, str):
+            text = f"A hook of the program refused the prompt: {found.reason}"
+            raise PromptRefused(ErrorKind.PERMISSION_DENIED, text)
+        if found == message.text:
+            return message
+        images = [part for part in message.parts if isinstance(part, Image)]
+        return msgspec.structs.replace(message, parts=(Text(found), *images))
 
     async def _open_eyes(self, member: Member) -> None:
         """Lets an agent see images that the user hands it, unless its model is known to see none."""
@@ -388,7 +417,8 @@ class OpenSession:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._team.wait_until_settled()
-            if not self._wired.hooks.has("Stop"):
+            program = self._wired.hooks.program
+            if not program and not self._wired.hooks.has("Stop"):
                 return
             result = self.result(self._prompted)
             if result.status is not TurnStatus.COMPLETED:
@@ -398,10 +428,18 @@ class OpenSession:
                 fact = ErrorEvent(kind=ErrorKind.LIMIT_EXCEEDED, message=_SAID_AGAIN, details=_SAID_DETAILS)
                 await self._log.journal.record(None, 0, fact)
                 return
-            verdict = await self._wired.hooks.stop(result.text, active=again > 0)
-            if not verdict.blocked:
+            refused = await program.after_run(result.text) if program else None
+            # Kept until a later text is accepted: a hook that never agrees lets no answer out.
+            self._withheld = _withhold(refused.reason) if refused else None
+            if refused and refused.final:
                 return
-            told = f"A Stop hook asks you to continue: {verdict.reason}"
+            if refused:
+                told = f"A hook asks you to continue: {refused.reason}"
+            else:
+                verdict = await self._wired.hooks.stop(result.text, active=again > 0)
+                if not verdict.blocked:
+                    return
+                told = f"A Stop hook asks you to continue: {verdict.reason}"
             team = self._team
             if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
                 return  # there is nobody to go on
@@ -480,15 +518,43 @@ class OpenSession:
         said = None if self._team.orchestrator.actor.unfinished else _GO_ON
         return await self._run(said, timeout, Origin.PLANCK)
 
+    @overload
     async def run(
         self, prompt: str | UserMessage, *, timeout: float | None = None, origin: Origin = Origin.USER
+    ) -> RunResult: ...
+    @overload
+    async def run(
+        self,
+        prompt: str | UserMessage,
+        *,
+        output_type: type[T],
+        timeout: float | None = None,
+        origin: Origin = Origin.USER,
+    ) -> "TypedResult[T]": ...
+    async def run(
+        self,
+        prompt: str | UserMessage,
+        *,
+        output_type: type[Any] | None = None,
+        timeout: float | None = None,
+        origin: Origin = Origin.USER,
     ) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more; runs take turns.
+
+        With an `output_type` (a dataclass, a TypedDict, a msgspec or a pydantic model, a list of them, …) the
+        result has `data`: the answer as an object of that type. An answer that does not fit is asked for
+        once more; then the run has failed, with `invalid_response`.
 
         If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
         process has taken the session over, this one is closed and `writer_conflict` raised.
         """
-        return await self._run(prompt, timeout, origin)
+        if output_type is None:
+            return await self._run(prompt, timeout, origin)
+        if _is_empty(prompt):
+            raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
+        from planck.headless.embedding.typed import OutputType
+
+        return await OutputType(output_type).run_typed(self, prompt, timeout=timeout)
 
     async def stream(
         self, prompt: str | UserMessage, *, timeout: float | None = None
@@ -539,6 +605,8 @@ class OpenSession:
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
         began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
+        self._team.context = copy_context()
+        self._withheld = None
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._team.resume()
         with self._log.journal.counting(tally.add):  # not read back: a run may be long
@@ -558,6 +626,8 @@ class OpenSession:
                     await self.aclose()
                 raise
         result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
+        if self._withheld:
+            return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
 
     async def compact(self, *, focus: str = "") -> Compacted | None:
@@ -687,11 +757,25 @@ class OpenSession:
         """Show every agent again what it was shown after that event; the log and the files stay."""
         return await rewind(self._log, self._team, to)
 
+    async def suspend(self) -> None:
+        """Closes the session and leaves its open questions to whoever resumes it, in any process.
+
+        A call that waits for an answer is asked about again then, under the same id and digest; nothing of it
+        has run. Other turns end as interrupted.
+        """
+        if not self.closed:
+            self.closed = True
+            await close_all(self._wired.team.suspend, self._opened.aclose, self._wired.aclose)
+
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
             await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
+
+
+def _withhold(reason: str) -> Err:
+    return Err(ErrorKind.PERMISSION_DENIED, f"A hook of the program withheld the answer: {reason}")
 
 
 async def _cancel(task: "asyncio.Future[Any]") -> None:

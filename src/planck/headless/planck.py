@@ -13,12 +13,23 @@ import planck
 from planck.closing import close_all
 from planck.config import models
 from planck.config.environment import has_collector
+from planck.config.load import check_flags
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import Runtime, SessionSetup
+from planck.headless.session_setup import (
+    Runtime,
+    SessionSetup,
+    check_compactors,
+    check_folder,
+    check_mapping,
+    check_methods,
+    check_options,
+    check_paths,
+    refuse,
+)
 from planck.headless.session_tools import SessionTools
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
@@ -26,29 +37,38 @@ from planck.own_files import keep_apart
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import CHANGELESS, Mode
-from planck.records.events import RequestKey, SessionResumed, SessionStarted
+from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
 from planck.records.outcome import ErrorKind, PlanckError, say_extra
+from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import resume_session
+from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
-    from planck.headless.services.spans import Tracing
+    from planck.headless.embedding.hooks import Hooks as ProgramHook
+    from planck.headless.embedding.hooks import ProgramHooks
+    from planck.headless.embedding.teams import AnyTeam, MadeTeam
+    from planck.headless.services.spans import GivenTracer, Tracing
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
     from planck.session.undo import FileDiff, Selection
+    from planck.sidecar.discovery import Compact
     from planck.store.library import LocalLibrary
+    from planck.store.store import Store
 
 
 _NOTHING_SAID = RunOptions()
@@ -81,15 +101,30 @@ class Planck:
         add_dirs: Iterable[Path | str] = (),
         library: "LocalLibrary | None" = None,
         shared: Shares | None = None,
+        compactors: "Mapping[str, Compact] | None" = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
 
         `add_dirs` are folders beside the workspace that agents may work in. `approver` answers what agents
         may not decide; without one it is denied. `library`: where sessions are kept that are no files.
-        `shared`: what this one has together with others of its process, which close it.
+        `shared`: what this one has together with others of its process, which close it. `compactors` are
+        functions by name that write summaries of messages, for members that name one. `tracer`: where the
+        spans of sessions go, an OpenTelemetry tracer of your program; without one the variables decide.
         """
+        for name, folder in (("home", home), ("workspace", workspace)):
+            check_folder(name, folder)
+        check_paths("add_dirs", add_dirs)
+        for name, given in (("environ", environ), ("flags", flags), ("providers", providers)):
+            check_mapping(name, given)
+        check_methods("approver", approver, ("decide",))
+        for name, provider in (providers or {}).items():
+            check_methods(f"providers[{name!r}]", provider, ("stream",))
+        check_flags(flags or {})
+        check_compactors(compactors)
+        check_methods("tracer", tracer, ("start_span",))
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
-        self._assemble(project, providers or {}, approver, library, shared)
+        self._assemble(project, providers or {}, approver, library, shared, compactors or {}, tracer)
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
@@ -105,6 +140,8 @@ class Planck:
         approver: Approver | None,
         library: "LocalLibrary | None",
         shared: Shares | None = None,
+        compactors: "Mapping[str, Compact] | None" = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         self.project = project
         self.home, self.workspace = project.home, project.workspace
@@ -122,13 +159,15 @@ class Planck:
             approver=approver,
             clock=self._clock,
             ids=self._ids,
+            compactors=compactors or {},
         )
         keys = self._providers.keyring
         self.library: LocalLibrary = library or self._open_library()
         self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
-        self._tracing: Tracing | None = None
+        self._tracing: Tracing | GivenTracer | None = None
+        self._tracer = tracer
 
     def _open_library(self) -> "LocalLibrary":
         """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
@@ -249,7 +288,7 @@ class Planck:
 
     async def start(
         self,
-        team: str | None = None,
+        team: "str | os.PathLike[str] | AnyTeam | None" = None,
         *,
         model: str = "",
         name: str = "",
@@ -263,22 +302,59 @@ class Planck:
         settings: RunOptions = _NOTHING_SAID,
         request: RequestKey | None = None,
         id: str = "",
+        deps: Any = None,
+        hooks: "Sequence[ProgramHook]" = (),
+        history: Sequence[Mapping[str, Any]] = (),
+        compactor: str = "",
+        store: "Store | None" = None,
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
+        `team` is an alias, the path of a TEAM.json, a `Team` of `Member` objects, or a dict in the shape of a
+        TEAM.json.
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
+        `deps` is yours: a tool finds it as `ctx.deps`. `hooks` are `Hooks` objects, asked in their order.
+        `history` is a conversation from elsewhere, in the shape of OpenAI's chat API: the session goes on
+        with it. `compactor` is how the orchestrator's history is made to fit, as in a TEAM.json.
+        `store` keeps this session instead of the sessions folder: see `planck.testing.contracts`.
         `settings` has every option of this run; those that are keywords, too, replace what it says.
-        `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
+        `request` is recorded, and names the session: `name_session` finds it by its key. `id` is yours to
+        choose: letters, digits, `.` and `-`, and no other session has it.
         """
         self._check_open()
+        check_options(
+            model=model,
+            name=name,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+            stored=stored,
+            tools=tools,
+            settings=settings,
+            id=id,
+            compactor=compactor,
+        )
         self.project.check_place()
-        if stored:
+        check_methods("store", store, ("append", "read", "keep", "aclose"))
+        if stored and store is None:
             self.project.check_store()
+        if id and any(one.id == id and not one.closed for one in self._open):
+            raise refuse_taken_id(id)
         if request and not id:
             from planck.headless.requests import name_session  # few starts have a key
 
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
+        program_team: MadeTeam | None = None
+        if isinstance(team, os.PathLike):
+            team = os.fspath(team)
+        if team is not None and not isinstance(team, str):
+            from planck.headless.embedding.teams import read_team  # most programs have files, or none
+
+            program_team, team = read_team(team), None
+            tools = list(dict.fromkeys((*tools, *program_team.tools.get(program_team.lead, ()))))
         options = settings.add(
             team=team,
             model=model,
@@ -289,65 +365,120 @@ class Planck:
             max_tokens=max_tokens,
             dry_run=dry_run,
         )
-        plan = SessionSetup(self._runtime, id, self._spills(id), options, tools=tools, stored=stored)
-        lead, *others = await self._choose_members(plan)
+        plan = SessionSetup(
+            self._runtime,
+            id,
+            self._spills(id),
+            options,
+            tools=tools,
+            stored=stored,
+            deps=deps,
+            hooks=_join_hooks(hooks),
+        )
+        given: dict[str, tuple[Tool, ...]] = {}
+        if program_team:
+            lead, *others = await self._make_members(program_team, plan, given)
+        else:
+            lead, *others = await self._choose_members(plan)
+        if compactor:
+            lead = replace(lead, compactor=compactor)
         specs = plan.authorise([plan.change_lead(lead), *others])
+        past = _read_history(history, specs[0].id, self._ids)
         place = await plan.look_around()
         logs, durability, name = self._logs, self.config.durability, options.name
-        made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
+        if store is not None:
+            made = logs.create_in(store, id, name)
+        elif stored:
+            made = logs.create(id, name, durability)
+        else:
+            made = logs.create_in_memory(id, name)
         async with made as log, AsyncExitStack() as opening:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
+            wired.team.granted.update(given)
             started = SessionStarted(
                 id=log.id,
                 name=log.name,
                 workspace=str(self.workspace),
                 version=planck.__version__,
                 options=plan.describe(),
-                team=options.team or self.config.default_team or "",
+                team=program_team.file.name
+                if program_team
+                else options.team or self.config.default_team or "",
                 request=request,
             )
             await wired.team.begin(specs, started)
+            for turn in past:
+                scribe = wired.team.orchestrator.actor.agent.scribe
+                scribe.turn += 1
+                await scribe.record(*turn)
             opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return self._track(OpenSession(log, wired, self._providers, self._clock))
 
     async def resume(
         self,
-        id_or_name: str,
+        id_or_name: str = "",
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
         max_tokens: int | None = None,
-        dry_run: bool = False,
+        dry_run: bool | None = None,
         model: str = "",
         tools: Sequence[Tool] = (),
-        settings: RunOptions = _NOTHING_SAID,
+        settings: RunOptions | None = None,
+        deps: Any = None,
+        hooks: "Sequence[ProgramHook]" = (),
+        store: "Store | None" = None,
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
+        Mode, dry run, steps and the rest of its budget are those that it had, unless an argument says
+        otherwise. With `settings`, which has every option of this run, nothing is kept. With a model, its
+        orchestrator goes on with that one. `tools`, `deps` and `hooks` as in `start`:
+        no log holds a function. A `store` that the program has needs no name.
         """
         self._check_open()
+        check_options(
+            model=model,
+            mode=mode,
+            max_steps=max_steps,
+            max_budget_usd=max_budget_usd,
+            max_tokens=max_tokens,
+            dry_run=dry_run,
+            tools=tools,
+            settings=settings,
+        )
+        if not isinstance(id_or_name, str):
+            raise refuse(f"The session must be named by a string, not {id_or_name!r}.")
+        if bool(id_or_name) is (store is not None):
+            raise refuse("resume takes the id or the name of a session, or a store.")
+        check_methods("store", store, ("append", "read", "keep", "aclose"))
         self.project.check_place()
-        self.project.check_store()
-        log = await self._logs.open(id_or_name, self.config.durability)
+        if store is not None:
+            log = self._logs.open_in(store)
+        else:
+            self.project.check_store()
+            log = await self._logs.open(id_or_name, self.config.durability)
         async with AsyncExitStack() as opening:
             opening.push_async_callback(log.aclose)
             if log.imported:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
-            options = settings.add(
+            options = (self._keep_options(log) if settings is None else settings).add(
                 mode=mode,
                 max_steps=max_steps,
                 max_budget_usd=max_budget_usd,
                 max_tokens=max_tokens,
-                dry_run=dry_run,
                 model=model,
             )
-            plan = SessionSetup(self._runtime, log.id, self._spills(log.id), options, tools=tools)
+            if dry_run is not None:
+                options = replace(options, dry_run=dry_run)
+            spills = self._spills(log.id)
+            own = _join_hooks(hooks)
+            plan = SessionSetup(self._runtime, log.id, spills, options, tools=tools, deps=deps, hooks=own)
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
@@ -367,6 +498,14 @@ class Planck:
                 await opened.change_model(options.model)
             opening.pop_all()
         return self._track(opened)
+
+    def _keep_options(self, log: SessionLog) -> RunOptions:
+        """Returns the options that the session was left with; an imported log widens nothing by its words."""
+        from planck.headless.services.reopening import carry_over, find_left  # only for a resume
+
+        left = carry_over(find_left(log.store.read()), self.config.permissions.mode, ours=not log.imported)
+        said = "mode" in (self.project.flags.get("permissions") or {})  # an argument, if not one of `resume`
+        return replace(left, mode=None) if said else left
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
@@ -437,6 +576,17 @@ class Planck:
             )
         ]
 
+    async def _make_members(
+        self, made: "MadeTeam", plan: SessionSetup, given: dict[str, tuple[Tool, ...]]
+    ) -> list[AgentSpec]:
+        """As `_choose_members`, of a team that the program made; `given` gets the tools that are objects."""
+        named = plan.options.model or made.models.get(made.lead, "")
+        lead = await self.model(named) if named or made.needs_default else None
+        specs, objects = made.make(plan, self._ids, lead, self._find_kinds(plan, lead))
+        own = tuple(dict.fromkeys((*specs[0].tools, *plan.tools.own)))
+        given.update((id, tools) for id, tools in objects.items() if id != specs[0].id)  # the lead's are own
+        return [replace(specs[0], tools=own), *specs[1:]]
+
     async def model(self, name: str = "") -> ModelSpec:
         """Resolves an alias, `provider/model` or the default; see `default_model`."""
         self._check_open()
@@ -495,11 +645,12 @@ class Planck:
             from planck.headless.hooks.observer import HookEvents  # few users have any
 
             wired.observe(log.journal, HookEvents(wired.hooks, members))
-        if has_collector(self.project.environ) and not find_missing_spans():
-            from planck.headless.services.spans import SessionSpans, Tracing
+        own = self._tracer
+        if own is not None or (has_collector(self.project.environ) and not find_missing_spans()):
+            from planck.headless.services.spans import GivenTracer, SessionSpans, Tracing
 
             if self._tracing is None:
-                self._tracing = Tracing(self.project.environ)
+                self._tracing = GivenTracer(own) if own is not None else Tracing(self.project.environ)
             wired.trace(
                 log.journal, SessionSpans(self._tracing, log.id, log.name, members, self._providers.locate)
             )
@@ -507,6 +658,22 @@ class Planck:
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]
         return session
+
+
+def _join_hooks(hooks: "Sequence[ProgramHook]") -> "ProgramHooks | None":
+    if not hooks and isinstance(hooks, tuple):
+        return None
+    from planck.headless.embedding.hooks import ProgramHooks, read_hooks  # few programs have any
+
+    return ProgramHooks(read_hooks(hooks))
+
+
+def _read_history(history: Sequence[Mapping[str, Any]], agent_id: str, ids: Ids) -> list[list[View]]:
+    if not history and isinstance(history, tuple):
+        return []
+    from planck.headless.embedding.history import read_history  # few sessions begin with one
+
+    return read_history(history, agent_id, ids)
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:

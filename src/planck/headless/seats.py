@@ -1,6 +1,8 @@
 """Seats for the agents of one session: who answers for a model, at what price, and what makes it fit."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from planck.agent.seat import Seat, bound_output
 from planck.budget.accounts import Purse
@@ -24,10 +26,15 @@ from planck.llm.retry import RETRIES, Retrying
 from planck.peers.peers import Peers
 from planck.records.events import Status
 from planck.records.messages import Message
-from planck.records.outcome import Err, Ok
+from planck.records.outcome import Err, Ok, name_exception
 from planck.records.specs import ModelSpec
 from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import is_async
 
+Write = Callable[[list[Message]], Any]
+"""Messages -> the text that stands for them, or an awaitable of it: a compactor of the program."""
+_PATIENCE = 120.0
+"""Seconds that a compactor of the program may take, as one of a sidecar may."""
 _RETRIES_BEFORE_FALLBACK = 1
 
 
@@ -41,11 +48,15 @@ class Seats:
         *,
         wait_s: int = 0,
         fallback: ModelSpec | None = None,
+        watch: Callable[[Provider, ModelSpec], Provider] | None = None,
+        compactors: Mapping[str, Write] | None = None,
     ) -> None:
         """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken.
 
-        `fallback` answers for a model that can't.
+        `fallback` answers for a model that can't. `watch` puts hooks around what answers for an agent.
         """
+        self._watch = watch
+        self._compactors = compactors or {}
         self._providers = providers
         self._peers = peers
         self._notes = notes
@@ -64,6 +75,7 @@ class Seats:
         provider = self._retry(model, self._providers.open(bounded))
         fitting = self._fit(provider, model, compactor)
         counted = Counted(self, model, compactor, purse)
+        provider = self._watch(provider, model) if self._watch else provider
         return Seat(model, provider, tariff, fitting, counted=counted, spare=self._spare(counted))
 
     def metered_seat(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
@@ -78,6 +90,7 @@ class Seats:
         fitting = self._fit(provider, model, compactor)
         within = fitting if compactor == OFF else WithinBudget(fitting, metered)
         spare = self._spare(Counted(self, model, compactor, purse))
+        provider = self._watch(provider, model) if self._watch else provider
         return Seat(model, provider, tariff, within, metered, spare=spare)
 
     def _spare(self, own: "Counted") -> "Spare | None":
@@ -101,6 +114,8 @@ class Seats:
         if name == DIGEST:
             return None
         by_model = ModelSummariser(provider)
+        if own := self._compactors.get(name):
+            return ProgramSummariser(name, own, by_model, self._scribe)
         return by_model if name in BUILT_IN else SidecarSummariser(name, self._peers, by_model, self._scribe)
 
 
@@ -136,6 +151,40 @@ class Spare:
         return self._seats.seat_for(self._model, self._own.compactor, self._own.purse)
 
 
+class ProgramSummariser:
+    """Has a function of the program write it; where that does not deliver, the model does."""
+
+    def __init__(self, name: str, write: Write, by_model: ModelSummariser, scribe: Scribe) -> None:
+        self._name = name
+        self._write = write
+        self._by_model = by_model
+        self._scribe = scribe
+
+    async def summarise(self, messages: Sequence[Message], most: int, request: Request) -> Summary:
+        # Gathered: what somebody else's code raises is a reason to ask the model, and ends no turn.
+        found: Any
+        (found,) = await asyncio.gather(self._call(list(messages)), return_exceptions=True)
+        if isinstance(found, str) and not (problem := find_flaw(found, most)):
+            return Summary(found)
+        if isinstance(found, BaseException):
+            problem = name_exception(found)
+        elif not isinstance(found, str):
+            problem = f"the compactor must return a text, not {type(found).__name__}"
+        _tell_failure(self._scribe, self._name, problem)
+        return await self._by_model.summarise(messages, most, request)
+
+    async def _call(self, messages: list[Message]) -> Any:
+        async with asyncio.timeout(_PATIENCE):
+            if is_async(self._write):
+                return await self._write(messages)
+            return await asyncio.to_thread(self._write, messages)
+
+
+def _tell_failure(scribe: Scribe, name: str, problem: str) -> None:
+    detail = f"{problem.rstrip('.')}. The model writes the summary instead."
+    scribe.publish(Status(component="compactor", name=name, state="failed", detail=detail))
+
+
 class SidecarSummariser:
     """Has a sidecar write it; where that does not deliver, the model does, and the watchers are told why."""
 
@@ -150,6 +199,5 @@ class SidecarSummariser:
         problem = outcome.message if isinstance(outcome, Err) else find_flaw(outcome.value, most)
         if isinstance(outcome, Ok) and not problem:
             return Summary(outcome.value)
-        detail = f"{problem.rstrip('.')}. The model writes the summary instead."
-        self._scribe.publish(Status(component="compactor", name=self._name, state="failed", detail=detail))
+        _tell_failure(self._scribe, self._name, problem)
         return await self._by_model.summarise(messages, most, request)

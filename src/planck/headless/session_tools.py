@@ -1,7 +1,8 @@
 """The tools that agents of one session can be given, before any agent is there."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from weakref import WeakSet
 
 from planck.config.project import Project
 from planck.config.tool_files import Preparation, ToolFiles
@@ -54,6 +55,8 @@ class SessionTools:
         self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
+        self._given: WeakSet[Tool] = WeakSet(self._own.values())
+        """Every tool that the program passed."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,9 +78,22 @@ class SessionTools:
             there = {name: tool for name, tool in there.items() if tool not in self._skill_tools}
         return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
 
+    def is_own(self, tool: Tool) -> bool:
+        """Whether the program passed this very tool, to an agent or to be granted to one.
+
+        One with the name of a built-in tool may be that very tool, which a program can grant: it asks.
+        """
+        return tool in self._given and tool.name not in self._built_in
+
+    def offer(self, tools: Iterable[Tool]) -> None:
+        """Takes note of tools that the program lets an orchestrator grant."""
+        self._given.update(tools)
+
     def change(self, agent_id: str, name: str, tool: Tool | None) -> None:
         """Keeps what a program gave an agent or took away: it holds when the agent is built again."""
         self._changes.setdefault(agent_id, {})[name] = tool
+        if tool is not None:
+            self._given.add(tool)
 
     def apply_changes(self, agent_id: str, tools: ToolSet) -> None:
         for name, tool in self._changed(agent_id).items():
@@ -125,3 +141,5 @@ def check_tool(tool: object) -> None:
     """Raises for what a program gives in the place of a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
         raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")
+    if getattr(tool, "needs_object", False):
+        raise InvalidTool(f"{tool.name} is a method without its object. Pass it from an object of its class.")

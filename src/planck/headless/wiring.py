@@ -11,20 +11,22 @@ from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.closing import close_all
 from planck.config.models import available
-from planck.context.prompt import Environment, compose_base, describe_mode, escalates
+from planck.context.prompt import Environment, compose_base, describe_member, describe_mode, escalates
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
+from planck.llm.provider import Provider
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
+from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
-from planck.team import by_id
+from planck.team import by_id, names
 from planck.team.briefing import Briefing
-from planck.team.spawn import Grants
+from planck.team.spawn import Grants, check_room, refuse_clash
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.toolkit.clock import InOrder
@@ -37,6 +39,7 @@ from planck.workspace.paths.paths import Root
 from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
+    from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
     from planck.workspace.process.jobs import ShellCommand
 
@@ -89,10 +92,16 @@ class SessionWiring:
             options.dry_run,
             keys=keys,
             shared=plan.spills if journal.moves else None,
+            deps=plan.deps,
         )
         scribe = Scribe(journal, None)
         self.hooks = Hooks(
-            runtime.project, plan.session_id, scribe, mode=plan.ceiling.mode, off=options.dry_run
+            runtime.project,
+            plan.session_id,
+            scribe,
+            mode=plan.ceiling.mode,
+            off=options.dry_run,
+            program=plan.hooks,
         )
         self.team = Team(
             plan.session_id,
@@ -112,9 +121,15 @@ class SessionWiring:
             scribe,
             wait_s=runtime.project.config.limits.wait_s,
             fallback=runtime.providers.resolve(fallback) if fallback else None,
+            watch=self._watch if plan.hooks else None,
+            compactors=runtime.compactors,
         )
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
+
+    def _watch(self, provider: Provider, model: ModelSpec) -> Provider:
+        assert self._plan.hooks is not None
+        return self._plan.hooks.watch(provider, model.label, lambda id: self._names.get(id, id))
 
     def observe(self, journal: SessionJournal, observer: Observer) -> None:
         """Has it hear what happens from now on, to the end of the session."""
@@ -251,6 +266,27 @@ class SessionWiring:
         runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
 
+    async def spawn(self, member: "MemberObject") -> AgentSpec:
+        """Adds an agent that the program describes; it works for the orchestrator."""
+        from planck.headless.embedding.teams import read_member  # few programs add any
+
+        team = self.team
+        spec, tools = read_member(member, self._plan, self._runtime.ids, team.orchestrator.spec)
+        [spec] = self._plan.authorise([spec])
+        refused = names.refuse("type", spec.type) or names.refuse("name", spec.name)
+        refused = refused or check_room(team) or refuse_clash(team, spec)
+        if refused:
+            raise PlanckError(refused.kind, refused.message, refused.details)
+        try:
+            added = await team.add(spec, depth=1, tools=tools)
+        finally:
+            if team.member(spec.id) is None:
+                team.granted.pop(spec.id, None)
+                team.accounts.close(spec.id)
+        others = [one for one in team.members if one is not added]
+        team.mail.note_change(f"{describe_member(added.spec)} has joined the team.", others, None)
+        return added.spec
+
     def _external_members(self) -> "ExternalMembers":
         if self._foreign is None:
             from planck.headless.members.external_member import (
@@ -291,7 +327,9 @@ class SessionWiring:
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
         resources = self._runtime.project.resources
         skills = tuple(resources.skills_of(spec))
-        given = (*self._plan.tools.grant(spec, skills), *self.team.granted.get(spec.id, ()))
+        objects = self.team.granted.get(spec.id, ())
+        self._plan.tools.offer(objects)
+        given = (*self._plan.tools.grant(spec, skills), *objects)
         granted = list({tool.name: tool for tool in given}.values())
         if spec.delegator_id not in self._worker_tools:
             self._worker_tools[spec.delegator_id] = make_worker_tools(self.team, spec.delegator_id)

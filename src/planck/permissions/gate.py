@@ -67,8 +67,19 @@ class Rules(Protocol):
 class Gate:
     """One per session: what holds for all its agents, and where they ask."""
 
-    def __init__(self, rules: Rules, *, ids: Ids, approvals: Approvals | None = None) -> None:
-        """Without `approvals` nobody is there to ask, and what would be asked is denied."""
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        ids: Ids,
+        approvals: Approvals | None = None,
+        is_own: Callable[[Tool], bool] = lambda tool: False,
+    ) -> None:
+        """Without `approvals` nobody is there to ask, and what would be asked is denied.
+
+        `is_own` tells the functions of the program that embeds us: it passed them to be called.
+        """
+        self._is_own = is_own
         self.ids = ids
         self.approvals = approvals
         self.rules = rules
@@ -91,6 +102,7 @@ class Gate:
             tool.confinable,
             args,
             is_command=tool.probe_in_sandbox,
+            own=not tool.confinable and self._is_own(tool),
         )
 
     def find_offer(

@@ -68,12 +68,14 @@ def judge(
     args: Mapping[str, Any],
     *,
     is_command: bool = True,
+    own: bool = False,
 ) -> Verdict:
     """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies.
 
     `is_command`: each call starts a process of its own, with rights of its own; a server is one that runs.
+    `own`: it is a function of the program that embeds us, which passed it to be called without a question.
     """
-    verdict = _judge(authority, around, tool, effect, confinable, args, is_command=is_command)
+    verdict = _judge(authority, around, tool, effect, confinable, args, is_command=is_command, own=own)
     reason = _read_escalation(tool, args) if "escalate" in args else ""
     return _escalate(verdict, authority, around, reason) if reason else verdict
 
@@ -193,6 +195,7 @@ def _judge(
     args: Mapping[str, Any],
     *,
     is_command: bool,
+    own: bool,
 ) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
         why = f"{tool!r} was not granted to this agent"
@@ -201,7 +204,9 @@ def _judge(
         why = "this agent may not use the network"
         return Verdict(_DENY, _rights(authority, around), why, by="grant")
     base, why = _decide_by_mode(authority.mode, effect, confinable, around.no_sandbox)
-    if around.why_closed:
+    if own and base is _ASK:
+        base, why = _ALLOW, f"mode {authority.mode.value!r} allows the tools of the embedding program"
+    elif around.why_closed:
         base = _ASK
         why = (
             "changing files here requires approval, because the sandbox cannot make this folder writable: "

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from planck.own_code import say_option
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Rule
@@ -215,10 +216,7 @@ def _name_writable(rights: Confinement) -> str:
     return spell_out(", ".join(os.path.relpath(place, rights.roots[0]) for place in rights.writable))
 
 
-_OTHERWISE = "To allow it, choose another --permission-mode or add a rule."
 _WAYS_OUT: dict[DeniedBy, str] = {
-    "mode": _OTHERWISE,
-    "nobody": _OTHERWISE,
     "grant": "To allow it, give the agent the tool or the network access that it lacks.",
     "address": "To allow it, add the address under `providers` in your configuration.",
 }
@@ -226,6 +224,8 @@ _WAYS_OUT: dict[DeniedBy, str] = {
 
 def find_way_out(by: DeniedBy) -> str:
     """Returns what the user can change about a denial; empty: nothing, or the reason names it already."""
+    if by in ("mode", "nobody"):
+        return f"To allow it, choose another {say_option('--permission-mode', 'mode')} or add a rule."
     return _WAYS_OUT.get(by, "")
 
 

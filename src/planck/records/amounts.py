@@ -6,6 +6,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from planck.own_code import say_option
+
 MICRO = 1_000_000
 
 MAX_USD, MAX_COUNT = 1_000_000, 10**12
@@ -75,10 +77,10 @@ def say(unit: str, value: float) -> str:
 
 
 def write_flag(unit: str, value: float) -> str:
-    """Returns the option that limits a run, as a person types it: `--max-budget-usd 0.4`."""
-    flag = {"usd": "--max-budget-usd", "tokens": "--max-tokens"}[unit]
+    """Returns the option that limits a run, as its user writes it: `--max-budget-usd 0.4`."""
+    flag = {"usd": "max-budget-usd", "tokens": "max-tokens"}[unit]
     number = f"{value:.10f}".rstrip("0").rstrip(".") if unit == "usd" else f"{value:.0f}"
-    return f"{flag} {number}"
+    return say_option(f"--{flag} {number}", f"{flag.replace('-', '_')}={number}")
 
 
 def say_when(seconds: float) -> str:

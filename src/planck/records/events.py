@@ -177,6 +177,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """What the user wrote, where `text` has attached files or outputs too: frontends show this alone."""
     user_knows: bool | msgspec.UnsetType = msgspec.UNSET
     """Of news to the agents: the user did it, so frontends do not show it. Absent in older logs."""
+    reset: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of an ask or a task: its receiver forgets its earlier messages first. Absent: it does not."""
 
 
 class Delivery(View, frozen=True, kw_only=True):

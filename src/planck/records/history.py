@@ -114,6 +114,9 @@ class History:
                 self.close_open_calls()
                 for id in fact.ids:
                     if envelope := self.unread.pop(id, None):
+                        if envelope.reset is True:
+                            self._replace(())
+                            self.turn_at, self.plan = 0, ""
                         self._add(_make_message(envelope))
             case Delivery():
                 for id in fact.ids:

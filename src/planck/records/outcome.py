@@ -1,7 +1,7 @@
 """Ok or Err: what every tool call, and every expected failure, ends as."""
 
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -79,7 +79,7 @@ class Ok(msgspec.Struct, Generic[T], frozen=True):
     value: T
 
     @property
-    def ok(self) -> bool:
+    def ok(self) -> Literal[True]:
         return True
 
 
@@ -94,7 +94,7 @@ class Err(msgspec.Struct, frozen=True):
         msgspec.structs.force_setattr(self, "kind", ErrorKind(self.kind))
 
     @property
-    def ok(self) -> bool:
+    def ok(self) -> Literal[False]:
         return False
 
     def envelope(self) -> dict[str, Any]:
@@ -131,6 +131,10 @@ def name_exception(problem: BaseException) -> str:
 
 
 def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:
+    """Returns an error for a tool to return; raises `ValueError` for a kind that there is not.
+
+    error("not_found", "There is no such order.", {"id": 7})
+    """
     return Err(ErrorKind(kind), message, details or {})
 
 

@@ -14,6 +14,7 @@ from planck.records.events import (
     ErrorEvent,
     ModelChanged,
     Renamed,
+    SessionStarted,
     view,
 )
 from planck.records.outcome import ErrorKind
@@ -21,6 +22,7 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.store.names import new_name
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
 from planck.store.threads import run_blocking
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 class SessionLog:
     """One open log, and the journal through which everything gets into it."""
 
-    def __init__(self, store: Store, journal: SessionJournal, library: "Library", id: str, name: str) -> None:
+    def __init__(
+        self, store: Store, journal: SessionJournal, library: "Library | OwnStores", id: str, name: str
+    ) -> None:
         self.store = store
         self.journal = journal
         self.id = id
@@ -133,6 +137,31 @@ class SessionLogs:
 
         yield self._wrap(MemoryStore(), id, name)
 
+    @asynccontextmanager
+    async def create_in(self, store: Store, id: str, wanted: str) -> AsyncGenerator[SessionLog, None]:
+        """Begins in a store of the program's, which must be empty."""
+        if store.head:
+            raise SessionError(
+                ErrorKind.NOT_UNIQUE,
+                "The store has a session already. Resume it with Planck.resume(store=...).",
+            )
+        yield self._wrap(store, id, wanted or new_name(self._ids), OwnStores())
+
+    def open_in(self, store: Store) -> SessionLog:
+        """Opens the session of a store of the program's again."""
+        started, name = None, ""
+        for event in store.read():
+            match view(event):
+                case SessionStarted() as fact:
+                    started, name = fact, fact.name
+                case Renamed() as renamed:
+                    name = renamed.name
+        if started is None:
+            raise SessionError(
+                ErrorKind.NOT_FOUND, "The store has no session yet. Use Planck.start(store=...)."
+            )
+        return self._wrap(store, started.id, name, OwnStores())
+
     async def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:
         """Opens a stored one, by its id, or by its name: the newest of this workspace."""
         with self._room.take():
@@ -156,9 +185,20 @@ class SessionLogs:
         finally:
             await log.aclose()
 
-    def _wrap(self, store: Store, id: str, name: str) -> SessionLog:
+    def _wrap(self, store: Store, id: str, name: str, own: "OwnStores | None" = None) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
-        return SessionLog(store, journal, self._library, id, name)
+        return SessionLog(store, journal, own or self._library, id, name)
+
+
+class OwnStores:
+    """In the place of a library: of a session whose store the program has."""
+
+    @asynccontextmanager
+    async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
+        yield
+
+    async def close(self, store: Store, id: str, name: str) -> None:
+        await store.aclose()
 
 
 class _Room:

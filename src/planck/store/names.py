@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from planck.own_code import say_option
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.store import SessionError
@@ -82,10 +83,27 @@ def check_name(wanted: str) -> None:
         )
 
 
+def check_id(wanted: str) -> None:
+    """Raises for what can't be the id of a session: it is a part of a file's name, in front of `_`."""
+    if not is_valid_name(wanted) or "_" in wanted:
+        raise SessionError(
+            ErrorKind.INVALID_ARGS,
+            f"{wanted[:100]!r} is not a valid session id. Use at most 64 letters, digits, '.' and '-'.",
+        )
+
+
+def refuse_taken_id(id: str) -> SessionError:
+    return SessionError(
+        ErrorKind.NOT_UNIQUE,
+        f"A session with the id {id!r} already exists. Choose another id, or resume that session.",
+    )
+
+
 def refuse_taken(name: str) -> SessionError:
     return SessionError(
         ErrorKind.NOT_UNIQUE,
-        f"A session named {name!r} already exists. Choose another name, or resume it with -r {name}.",
+        f"A session named {name!r} already exists. Choose another name, or "
+        f"resume it with {say_option(f'-r {name}', f'Planck.resume({name!r})')}.",
     )
 
 

@@ -90,21 +90,26 @@ def _make(name: str, team_id: str) -> Tool:
 
 
 def ask_agent(team_id: str) -> Tool:
+    """Returns the tool that asks another agent of a team a question and waits for its answer."""
     return _make(tool_specs.ASK_AGENT.name, team_id)
 
 
 def delegate_task(team_id: str) -> Tool:
+    """Returns the tool that gives another agent of a team a task and goes on."""
     return _make(tool_specs.DELEGATE_TASK.name, team_id)
 
 
 def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
-    """`sender` (`id`, `name`) is the one agent whose tool this is: no other can report in its name."""
+    """Returns the tool that answers the task or the question at hand.
+
+    `sender` (`id`, `name`) is the one agent whose tool this is: no other can report in its name."""
     return _ById(
         tool_specs.SEND_RESPONSE, delegator_id=delegator_id or "", sender=_read_sender(sender)
     ).tool()
 
 
 def list_team(team_id: str) -> Tool:
+    """Returns the tool that lists the agents of a team and what each is doing."""
     return _make(tool_specs.LIST_TEAM.name, team_id)
 
 
@@ -116,7 +121,9 @@ def spawn_agent(
     cwd: str | os.PathLike[str] = "",
     available_models: Sequence[ModelSpec] = (),
 ) -> Tool:
-    """A worker that is granted a tool gets this very object, and starts in `cwd`, inside the workspace.
+    """Returns the tool that creates a worker.
+
+    A worker that is granted a tool gets this very object, and starts in `cwd`, inside the workspace.
 
     Only in the session of that id. Without models it can use those of the session's configuration.
     """
@@ -130,14 +137,17 @@ def spawn_agent(
 
 
 def destroy_agent(team_id: str) -> Tool:
+    """Returns the tool that ends a worker of a team."""
     return _make(tool_specs.DESTROY_AGENT.name, team_id)
 
 
 def interrupt_agent(team_id: str) -> Tool:
+    """Returns the tool that stops the turn of another agent of a team."""
     return _make(tool_specs.INTERRUPT_AGENT.name, team_id)
 
 
 def list_models(available_models: Sequence[ModelSpec]) -> Tool:
+    """Returns the tool that lists these models for `spawn_agent`."""
     return _ById(tool_specs.LIST_MODELS, offer=_Offer(models=tuple(available_models))).tool()
 
 

@@ -144,14 +144,21 @@ class Mail:
             member.actor.agent.note(replace(news, call_id=call_id))
 
     async def ask(
-        self, caller: Member, target: Member, question: str, timeout: float, call_id: str | None = None
+        self,
+        caller: Member,
+        target: Member,
+        question: str,
+        timeout: float,
+        call_id: str | None = None,
+        *,
+        reset: bool = False,
     ) -> Outcome:
         """Returns the target's answer to this question, or why there is none; in time, whatever it does."""
         if caller.actor.stopping:  # the fact that says so is handed in: from there on it waits for nobody
             return INTERRUPTED
         deadline = add_seconds(self._clock.now(), timeout)
         made = self._make_envelope(Kind.ASK, caller, target, question, call_id=call_id)
-        envelope = replace(made, deadline=deadline)
+        envelope = replace(made, deadline=deadline, reset=reset or msgspec.UNSET)
         # No await between the check and the insert: on one event loop that makes the pair atomic.
         if ring := self._find_ring(envelope):
             names = [self._members[id].name if id in self._members else id for id in ring]
@@ -181,9 +188,12 @@ class Mail:
         task: str,
         call_id: str | None = None,
         budget: Allowance | None = None,
+        *,
+        reset: bool = False,
     ) -> Err | None:
         """Hand a task over; its budget is lent by whatever pays for the caller's turn now."""
-        envelope = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
+        made = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
+        envelope = replace(made, reset=reset or msgspec.UNSET)
         if budget is None:
             return await self._post(_Posting(self, envelope, target))
         agent = caller.actor.agent

@@ -140,12 +140,8 @@ async def spawn(
         acp=kind.acp if kind else None,
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
-    if taken := team.find_clash(spec):
-        return Err(
-            ErrorKind.NOT_UNIQUE,
-            f"An agent with the {taken} already exists in the team. Use that agent, or choose another "
-            "name or type.",
-        )
+    if taken := refuse_clash(team, spec):
+        return taken
     lent = team.accounts.lend(
         caller.actor.agent.purse.paying, spec.id, budget.amount if budget else UNLIMITED
     )
@@ -165,6 +161,18 @@ async def spawn(
     if held.get("delegate_task"):
         said["next"] = _NEXT
     return Ok({"output": codec.encode_str(said)})
+
+
+def refuse_clash(team: Team, spec: AgentSpec) -> Err | None:
+    """Returns why a new agent can't have its name or its type: another one has it."""
+    taken = team.find_clash(spec)
+    if not taken:
+        return None
+    return Err(
+        ErrorKind.NOT_UNIQUE,
+        f"An agent with the {taken} already exists in the team. Use that agent, or choose another "
+        "name or type.",
+    )
 
 
 def _describe_spawned(
@@ -255,12 +263,18 @@ async def _wait_for_arrival(held: ToolSet, names: Iterable[str]) -> None:
 
 
 def _check_limits(team: Team, caller: Member) -> Err | None:
+    limit = team.limits.spawn_depth
+    if caller.depth < limit:
+        return check_room(team)
+    why = f"agents can be nested at most {limit} level{'s' * (limit != 1)} deep (limits.spawn_depth)"
+    way_out = "use an existing agent, or do the work yourself"
+    return Err(ErrorKind.LIMIT_EXCEEDED, f"{why}; {way_out}", {"limit": limit})
+
+
+def check_room(team: Team) -> Err | None:
+    """Returns why a team can have no more agents, whoever wants to add one."""
     limits = team.limits
-    if caller.depth >= limits.spawn_depth:
-        limit = limits.spawn_depth
-        why = f"agents can be nested at most {limit} level{'s' * (limit != 1)} deep (limits.spawn_depth)"
-        way_out = "use an existing agent, or do the work yourself"
-    elif len(team.members) >= limits.live_agents:
+    if len(team.members) >= limits.live_agents:
         limit = limits.live_agents
         why = f"the limit for live agents is {limit} (limits.live_agents)"
         way_out = "use an existing agent, or destroy one that has finished its work"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -82,6 +83,10 @@ class Team:
         self._over: set[str] = set()
         """Messages of the user's whose work the user has ended; few, for they are typed by hand."""
         self._halted = False
+        self._left: set[str] = set()
+        """Agents whose turn is left open for a resume."""
+        self.context: Context | None = None
+        """The context variables of whoever prompted last: turns that begin from then on have them."""
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
 
@@ -298,6 +303,15 @@ class Team:
             self._halted = True
             self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
 
+    async def suspend(self) -> None:
+        """As `aclose`, but turns that wait for the user stay open in the log: whoever resumes asks again."""
+        waiting = [member for member in self.members if member.actor.waits_for_user]
+        self._left.update(member.id for member in waiting)
+        for member in waiting:
+            await self._stop_driving(member)
+            member.actor.leave()
+        await self.aclose()
+
     async def _halt_working(self) -> None:
         if any(member.actor.working for member in self.members):
             await self.halt(TurnStatus.INTERRUPTED)
@@ -365,10 +379,10 @@ class Team:
             over = opening.root in self._over
             if over:  # the reports of what was stopped, and tasks behind it, would have the team work on
                 await self._record_control("interrupt", [member.id])
-            await actor.run_next_turn(opening, over=over)
+            await actor.run_next_turn(opening, over=over, context=self.context)
         finally:
             # A cancelled turn, too, is recorded with what it owes before the cancellation goes on.
-            if ended := actor.conclude():
+            if member.id not in self._left and (ended := actor.conclude()):
                 await actor.record_end(ended, self.mail.settle_turn(member, ended))
         member.log_refused = False
 

@@ -17,19 +17,21 @@ _TARGET: dict[str, Schema] = {
     "identifier_type": {"type": "string", "enum": ["type", "name", "id"]},
 }
 
+RESET = "reset_previous_context"
+_RESET: dict[str, Schema] = {RESET: {"type": "boolean"}}
+
 ASK_AGENT = ToolSpec(
     "ask_agent",
-    "Ask another agent a short question and wait for the answer, when you cannot continue without it. It "
-    "knows only what you write.",
-    arguments({**_TARGET, "question": _TEXT}, {"timeout_ms": _TIMEOUT}),
+    "Ask another agent and wait, when you cannot continue without the answer. It knows only what you write.",
+    arguments({**_TARGET, "question": _TEXT}, {"timeout_ms": _TIMEOUT, **_RESET}),
 )
 
 DELEGATE_TASK = ToolSpec(
     "delegate_task",
-    "Give another agent a task and continue. Its report arrives as a message that joins this turn or starts "
-    "your next. Write a complete `task`: the goal and why, the files it may change, what you know. Name the "
-    "check that must pass and what to report.",
-    arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET}),
+    "Give another agent a task and continue. Its report is a message that joins this turn or starts your "
+    "next. Write a complete `task`: goal, why, the files it may change, what you know. Name the check that "
+    "must pass and what to report.",
+    arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET, **_RESET}),
 )
 
 SEND_RESPONSE = ToolSpec(
@@ -41,19 +43,19 @@ SEND_RESPONSE = ToolSpec(
 
 LIST_TEAM = ToolSpec(
     "list_team",
-    "List the agents and what they are doing. Do not poll it: reports arrive as messages.",
+    "List the agents and their work. Do not poll it: reports arrive as messages.",
     arguments(optional={"verbose": {"type": "boolean"}}),
 )
 
 DESTROY_AGENT = ToolSpec(
     "destroy_agent",
-    "End a worker permanently once its work is done.",
+    "End a worker once its work is done.",
     arguments(_TARGET),
 )
 
 INTERRUPT_AGENT = ToolSpec(
     "interrupt_agent",
-    "Stop a worker's turn, so that you can redirect it. It keeps its history and queued messages.",
+    "Stop a worker's turn to redirect it. It keeps its history and its queue.",
     arguments(_TARGET),
 )
 
@@ -97,7 +99,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
         SPAWN,
         "Create a worker for independent work if no existing agent fits. It does not see your history. Its "
         f"type and name must be new in the team. Without a model it uses yours. {granting} You can also "
-        f"grant other tools that you hold; grant only what it needs. {skilled}{kinds}",
+        f"grant other tools you hold; only what it needs. {skilled}{kinds}",
         arguments(
             {"type": text("Its role, one word"), "name": _TEXT, **({} if kinds else _DESCRIBED)},
             {

@@ -83,25 +83,32 @@ class TeamActions:
         if target is caller:
             return Err(ErrorKind.DEADLOCK, "Cannot ask yourself. Use a different agent.")
         timeout_ms = min(args.get("timeout_ms", tool_specs.ASK_MS), tool_specs.MAX_ASK_MS)
-        return await self._team.mail.ask(caller, target, args["question"], timeout_ms / 1000, _cause(ctx))
+        if refused := _refuse_reset(target, args):
+            return refused
+        reset = args.get(tool_specs.RESET, False)
+        question, timeout = args["question"], timeout_ms / 1000
+        return await self._team.mail.ask(caller, target, question, timeout, _cause(ctx), reset=reset)
 
     async def delegate_task(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.INVALID_ARGS, "Cannot delegate a task to yourself. Use a different agent.")
+        if refused := _refuse_reset(target, args):
+            return refused
         budget = read_budget(args)
         if isinstance(budget, Err):
             return budget
+        reset = args.get(tool_specs.RESET, False)
         before = len(target.actor.agent.history.unread) + self._team.mail.count_incoming(target)
-        refused = await self._team.mail.delegate(caller, target, args["task"], _cause(ctx), budget)
-        if refused:
+        mail, task = self._team.mail, args["task"]
+        if refused := await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset):
             return refused
         said = (
             "Task delegated. End your turn now unless you can delegate something else in "
             "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
         )
-        mail = f" {target.name} has {_count_messages(before)} to work on first." if before else ""
-        return Ok({"output": said + mail})
+        ahead = f" {target.name} has {_count_messages(before)} to work on first." if before else ""
+        return Ok({"output": said + ahead})
 
     async def send_response(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller = self._team.member(ctx.agent_id)
@@ -162,6 +169,13 @@ class TeamActions:
             unknown = refuse_unknown([one.name for one in self._team.members if one is not caller])
             raise ToolError(unknown.kind, unknown.message, unknown.details)
         return caller, target
+
+
+def _refuse_reset(target: Member, args: Mapping[str, Any]) -> Err | None:
+    if not args.get(tool_specs.RESET) or target.spec.acp is None:
+        return None
+    text = f"{target.name} is an external program, which keeps its own context; leave {tool_specs.RESET} out"
+    return Err(ErrorKind.INVALID_ARGS, text)
 
 
 def _count_messages(count: int) -> str:

@@ -2,10 +2,23 @@
 
 import functools
 import inspect
+import sys
 import typing
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from enum import Enum
-from typing import Any, Literal, Union, overload
+from pathlib import PurePath
+from types import MethodType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    Union,
+    overload,
+)
 
 import msgspec
 
@@ -14,6 +27,7 @@ from planck.toolkit.docstring import parse_docstring
 from planck.toolkit.tool import (
     Closure,
     Effect,
+    EffectName,
     Execute,
     InvalidTool,
     Native,
@@ -24,52 +38,155 @@ from planck.toolkit.tool import (
     outcome_of,
 )
 
+if TYPE_CHECKING:
+    from planck.toolkit.models import Model
+
+F = TypeVar("F", bound=Callable[..., Any])
+F_co = TypeVar("F_co", covariant=True)
+"""Without a bound, so that a checker sees a list of several tools as one of tools."""
+
+
+class FunctionTool(Tool, Generic[F_co]):
+    """A tool made of a function by `@tool`; it can still be called as that function.
+
+    Of a method, it needs an object: `Shop().find` has one, and `Shop.find` has none.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: "_Options") -> None:
+        self.function = function
+        self._options = options
+        summary, parameter_texts = parse_docstring(inspect.getdoc(function) or "")
+        label = options.name or getattr(function, "__name__", "")
+        if not label:
+            raise InvalidTool(f"{function!r} has no name; use @tool(name=...)")
+        takes = _Parameters(function, label, parameter_texts)
+        self.needs_object = takes.needs_object
+        super().__init__(
+            label,
+            options.description or summary,
+            takes.schema,
+            _execute(function, takes),
+            options.dry_run,
+            effect=options.effect,
+            timeout=options.timeout,
+        )
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+
+    if TYPE_CHECKING:
+
+        @property
+        def __call__(self) -> F_co: ...
+
+    else:
+
+        def __call__(self, *args, **kwargs):
+            return self.function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> "FunctionTool[Any]":
+        if instance is None or not self.needs_object:
+            return self
+        return FunctionTool(MethodType(self.function, instance), self._options)
+
+
+class _Options(NamedTuple):
+    name: str
+    description: str
+    dry_run: Native | Closure | None
+    effect: Effect | EffectName
+    timeout: float
+
+
+class ToolShape(Protocol):
+    """A class of the shape of Pixir: `__tool__()` has name, description and parameters."""
+
+    def __tool__(self) -> Mapping[str, Any]: ...
+
+    def execute(self, args: dict[str, Any], context: ToolContext, /) -> Any: ...
+
+
+class _Decorate(Protocol):
+    @overload
+    def __call__(self, shape: type[ToolShape], /) -> Tool: ...
+    @overload
+    def __call__(self, function: F, /) -> FunctionTool[F]: ...
+
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(shape: type[ToolShape] | ToolShape, /) -> Tool: ...
+@overload
+def tool(function: F, /) -> FunctionTool[F]: ...
 @overload
 def tool(
     *,
     name: str = "",
     description: str = "",
     dry_run: Native | Closure | None = None,
-    effect: Effect = Effect.COMMAND,
+    effect: Effect | EffectName = Effect.COMMAND,
     timeout: float = 300.0,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> _Decorate: ...
 
 
 def tool(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     name: str = "",
     description: str = "",
     dry_run: Native | Closure | None = None,
-    effect: Effect = Effect.COMMAND,
+    effect: Effect | EffectName = Effect.COMMAND,
     timeout: float = 300.0,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of a function; a parameter `ctx`, or one annotated `ToolContext`, gets the context."""
+) -> Any:
+    """Makes a tool of a typed function; a parameter `ctx`, or one annotated `ToolContext`, gets the context.
 
-    def make(function: Callable[..., Any]) -> Tool:
-        summary, parameter_texts = parse_docstring(inspect.getdoc(function) or "")
-        label = name or getattr(function, "__name__", "")
-        if not label:
-            raise InvalidTool(f"{function!r} has no name; use @tool(name=...)")
-        takes = _Parameters(function, label, parameter_texts)
-        return Tool(
-            label,
-            description or summary,
-            takes.schema,
-            _execute(function, takes),
-            dry_run,
-            effect=effect,
-            timeout=timeout,
-        )
+    `effect` says what a call can change. Without it the function is taken to change anything, so modes
+    `read-only` and `plan` refuse it; a function with `effect="none"` runs in every mode. `timeout` is in
+    seconds; a function that is not async may still be running after it. A class, or an object of one, that
+    has `__tool__`, `execute` and perhaps `dry_run` becomes a tool, too.
+
+        @tool(effect="none")
+        def weather(city: str) -> str:
+            "Report the weather in a city."
+            return f"Rain in {city}."
+    """
+
+    def make(function: Any) -> Tool:
+        options = _Options(name, description, dry_run, effect, timeout)
+        if hasattr(function, "__tool__"):
+            return _adapt(function, options)
+        return FunctionTool(function.__func__ if isinstance(function, staticmethod) else function, options)
 
     return make if function is None else make(function)
 
 
+def _adapt(shape: Any, options: _Options) -> Tool:
+    """Makes a tool of a class that declares itself by `__tool__`, or of an object of it."""
+    try:
+        made = shape() if isinstance(shape, type) else shape
+        spec = made.__tool__() if callable(made.__tool__) else made.__tool__
+        told = {key: spec[key] for key in ("name", "description", "parameters")}
+    except (TypeError, KeyError) as problem:
+        raise InvalidTool(
+            f"{shape!r} cannot be made a tool: {problem}. `__tool__()` must return a map with name, "
+            "description and parameters, and the class must take no arguments (or pass an object of it)"
+        ) from None
+    if not callable(getattr(made, "execute", None)):
+        raise InvalidTool(f"{shape!r} has no execute(args, context); define it")
+    return Tool(
+        options.name or told["name"],
+        options.description or told["description"],
+        told["parameters"],
+        made.execute,
+        options.dry_run or getattr(made, "dry_run", None),
+        effect=options.effect,
+        timeout=options.timeout,
+    )
+
+
 def _execute(function: Callable[..., Any], takes: "_Parameters") -> Execute:
+    if takes.needs_object:
+        return _refuse_unbound(takes.label)
+
     def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
         bound = takes.bind(args, ctx)
         if isinstance(bound, Err):
@@ -84,6 +201,13 @@ def _execute(function: Callable[..., Any], takes: "_Parameters") -> Execute:
     return call_async if is_async(function) else call
 
 
+def _refuse_unbound(label: str) -> Execute:
+    def call(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Err(ErrorKind.INVALID_ARGS, f"{label} is a method without its object; pass that of an object")
+
+    return call
+
+
 async def _await_outcome(value: Awaitable[Any]) -> Outcome:
     return outcome_of(await value)
 
@@ -92,8 +216,19 @@ class _Parameters:
     """A signature read once: its schema, and arguments turned into what the function is annotated with."""
 
     def __init__(self, function: Callable[..., Any], label: str, texts: dict[str, str]) -> None:
-        self._signature = inspect.signature(function)
+        signature = inspect.signature(function)
         hints = _hints(function, label)
+        self.label = label
+        first = next(iter(signature.parameters), "")
+        self.needs_object = first == "self" and first not in hints
+        """It is a method, read from no object."""
+        kept = [p for name, p in signature.parameters.items() if not (self.needs_object and name == first)]
+        self._models: dict[str, Model] = {}
+        if "pydantic" in sys.modules:  # else no annotation has anything of it
+            from planck.toolkit.models import read_pydantic
+
+            kept, self._models = read_pydantic(kept, hints)
+        self._signature = signature.replace(parameters=kept)
         self._context = next(
             (p.name for p in self._signature.parameters.values() if _is_context(p, hints)), ""
         )
@@ -108,16 +243,19 @@ class _Parameters:
                 self._rest = parameter.name
             elif parameter.name != self._context:
                 named.append(parameter)
-        self._struct = _struct(label, named, hints, forbid_unknown=not self._rest)
-        self.schema = _schema(self._struct, named, hints, texts)
+        plain = {name: hint for name, hint in hints.items() if name not in self._models}
+        self._struct = _struct(label, named, plain, forbid_unknown=not self._rest)
+        schemas = {name: model.schema for name, model in self._models.items()}
+        self.schema = _schema(self._struct, named, hints, texts, schemas)
         if self._rest:
             self.schema["additionalProperties"] = True
 
     def bind(self, args: dict[str, Any], ctx: ToolContext) -> inspect.BoundArguments | Err:
         """Absent arguments stay absent, so that the function's own defaults apply."""
         try:
-            read = msgspec.convert(args, self._struct)
-        except msgspec.ValidationError as problem:
+            read = msgspec.convert(args, self._struct, dec_hook=decode_path)
+            models = {name: one.read(args[name]) for name, one in self._models.items() if name in args}
+        except ValueError as problem:  # of msgspec and of pydantic
             return Err(ErrorKind.INVALID_ARGS, str(problem))
         bound = self._signature.bind_partial()
         for name in self._signature.parameters:
@@ -126,6 +264,8 @@ class _Parameters:
             elif name == self._rest:
                 known = self._struct.__struct_fields__
                 bound.arguments[name] = {key: value for key, value in args.items() if key not in known}
+            elif name in models:
+                bound.arguments[name] = models[name]
             elif (value := getattr(read, name)) is not msgspec.UNSET:
                 bound.arguments[name] = value
         bound.apply_defaults()
@@ -148,7 +288,9 @@ def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
 
 def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
     hint = hints.get(parameter.name)
-    return ToolContext in (hint, *typing.get_args(hint)) or (parameter.name == "ctx" and hint is None)
+    kinds = (hint, *typing.get_args(hint))
+    given = any(kind is ToolContext or typing.get_origin(kind) is ToolContext for kind in kinds)
+    return given or (parameter.name == "ctx" and hint is None)
 
 
 def _struct(
@@ -169,9 +311,11 @@ def _schema(
     parameters: list[inspect.Parameter],
     hints: dict[str, Any],
     texts: dict[str, str],
+    models: Mapping[str, dict[str, Any]],
 ) -> dict[str, Any]:
+    """`models` are the schemas that somebody else makes, by parameter."""
     try:
-        whole = msgspec.json.schema(struct)
+        whole = msgspec.json.schema(struct, schema_hook=describe_path)
     except TypeError as problem:
         raise InvalidTool(
             f"{struct.__name__}() has a parameter that JSON cannot represent ({problem}); change its type"
@@ -180,7 +324,9 @@ def _schema(
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))
     properties = {}
     for parameter in parameters:
-        entry = _inline(own["properties"][parameter.name], definitions)
+        found = dict(models.get(parameter.name) or own["properties"][parameter.name])
+        definitions.update(found.pop("$defs", {}))
+        entry = _inline(found, definitions)
         entry = _in_written_order(entry, list(_choices(hints.get(parameter.name))))
         if text := texts.get(parameter.name) or _annotated_text(hints.get(parameter.name)):
             entry = {**entry, "description": text}
@@ -257,6 +403,19 @@ def _reachable(schema: Any, definitions: dict[str, Any], seen: set[str]) -> set[
         for value in schema.values():
             _reachable(value, definitions, seen)
     return seen
+
+
+def describe_path(kind: type) -> dict[str, Any]:
+    """Returns the schema of a path, which JSON has as text."""
+    if issubclass(kind, PurePath):
+        return {"type": "string"}
+    raise TypeError(f"{kind.__name__} is not supported")
+
+
+def decode_path(kind: type, value: Any) -> Any:
+    if issubclass(kind, PurePath) and isinstance(value, str):
+        return kind(value)
+    raise ValueError(f"Expected a path as text, got {value!r}")
 
 
 def _annotated_text(hint: Any) -> str:

@@ -9,7 +9,7 @@ from inspect import CO_VARARGS
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, MappingProxyType, MethodType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 import msgspec
 
@@ -20,6 +20,15 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import KnownKeys
 from planck.records.specs import ToolSpec
 from planck.toolkit.schema import OwnSchema
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=Any)
+else:
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps")
 
 
 class ToolError(PlanckError):
@@ -63,6 +72,9 @@ class Effect(StrEnum):
     """Anything: a shell command, a program, a peer, a Python function that says nothing of itself."""
 
 
+EffectName = Literal["none", "team", "files", "command"]
+
+
 def unheard(text: str) -> None:
     """Where nobody watches, progress goes nowhere."""
 
@@ -75,7 +87,12 @@ async def unrecorded(fact: View) -> None:
     """Where there is no log (`planck tools call`), a fact goes nowhere."""
 
 
-class ToolContext(msgspec.Struct, frozen=True):
+class ToolContext(msgspec.Struct, Generic[Deps], frozen=True):
+    """What a tool is told of its call, and how it reports.
+
+    `ToolContext[Database]` says what `deps` is. Each field is a key, too: `ctx["workspace"]`.
+    """
+
     session_id: str
     agent_id: str
     call_id: str
@@ -94,6 +111,16 @@ class ToolContext(msgspec.Struct, frozen=True):
     """Where a command starts that names no folder: below the workspace, and no wider right."""
     keep_partial: Callable[[dict[str, Any]], None] = unkept
     """Takes the details of what a call had done when it was cancelled; its `output` is shown to the model."""
+    deps: Deps = None  # type: ignore[assignment]  # as the program passed it
+    """What the program passed to `start(deps=...)`."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self.__struct_fields__:
+            return getattr(self, key)
+        raise KeyError(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return getattr(self, key) if key in self.__struct_fields__ else default
 
 
 Outcome = Ok[dict[str, Any]] | Err
@@ -133,7 +160,7 @@ class Tool:
         execute: Native | Closure,
         dry_run: Native | Closure | None = None,
         *,
-        effect: Effect = Effect.COMMAND,
+        effect: Effect | EffectName = Effect.COMMAND,
         timeout: float = 300.0,
         max_arguments: int = 1 << 20,
         extra_arguments: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
@@ -158,14 +185,14 @@ class Tool:
             if ours
             else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
-        self.effect = effect if type(effect) is Effect else Effect(effect)
+        self.effect = effect if type(effect) is Effect else _read_effect(name, effect)
         self.execute = _as_execute(name, execute, ours=ours)
         if dry_run is None:
             dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
         self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
         self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
         """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
-        self.timeout = timeout
+        self.timeout = timeout if ours else _check_timeout(name, timeout)
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
         extra = extra_arguments or always
@@ -320,6 +347,21 @@ def _as_text(value: Any) -> str:
 def _is_name(text: str) -> bool:
     """What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
     return _NAME.fullmatch(text) is not None
+
+
+def _read_effect(name: str, effect: str) -> Effect:
+    try:
+        return Effect(effect)
+    except ValueError:
+        raise InvalidTool(
+            f"the effect of {name!r} must be one of {', '.join(Effect)}, not {effect!r}"
+        ) from None
+
+
+def _check_timeout(name: str, timeout: Any) -> float:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidTool(f"the timeout of {name!r} must be a number of seconds above 0, not {timeout!r}")
+    return timeout
 
 
 def _check_spec(name: Any, description: Any, parameters: Any) -> None:

@@ -52,6 +52,8 @@ class Site(msgspec.Struct, frozen=True):
     keys: KnownKeys | None = None
     shared: "Spills | None" = None
     """The long outputs, where another machine may go on with the session, which has none of these files."""
+    deps: Any = None
+    """What the program gives its own tools."""
 
 
 class ReadCall(msgspec.Struct, frozen=True):
@@ -227,6 +229,7 @@ class Executor:
                 cwd=site.cwd,
                 keys=site.keys,
                 keep_partial=progress.keep,
+                deps=site.deps,
             )
             rights = None
             if not site.dry_run:

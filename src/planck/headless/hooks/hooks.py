@@ -27,6 +27,7 @@ from planck.tools.executor import Executor, ReadCall, read_calls
 from planck.tools.results import Finished
 
 if TYPE_CHECKING:
+    from planck.headless.embedding.hooks import ProgramHooks
     from planck.headless.hooks.reading import Hook
     from planck.headless.hooks.running import HookRunner
 
@@ -45,9 +46,22 @@ class HookReply(msgspec.Struct, frozen=True):
 class Hooks:
     """The hooks of one session; the configuration is read at every event, so that a change is seen."""
 
-    def __init__(self, project: Project, session_id: str, scribe: Scribe, *, mode: Mode, off: bool) -> None:
-        """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
+    def __init__(
+        self,
+        project: Project,
+        session_id: str,
+        scribe: Scribe,
+        *,
+        mode: Mode,
+        off: bool,
+        program: "ProgramHooks | None" = None,
+    ) -> None:
+        """`scribe` is the session's own: what a hook does wrong is told to the session's watchers.
+
+        `program`: those of the program that embeds us, which are asked before the user's.
+        """
         self._project = project
+        self.program = program
         self.mode = mode
         self._runner: HookRunner | None = None
         self._session_id = session_id
@@ -186,6 +200,13 @@ class HookedPermit:
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
     ) -> Err | Confinement | Trial | None:
+        if self._hooks.program:
+            found = await self._hooks.program.before_tool(self._agent, ctx.call_id, tool.name, args)
+            if not isinstance(found, dict):
+                why = f"a hook of the program refused it: {found.reason}"
+                return await self._gate.deny(Call(tool, args, ctx), "hook", why)
+            if found != args:
+                self._change(tool, args, found, ctx)
         if not self._hooks.has("PreToolUse"):
             return await self._gate.decide(tool, args, ctx)
         verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
@@ -229,11 +250,14 @@ class Hooked:
         return [_tell_change(done, changed.pop(done.call.id, "")) for done in self._executor.take_unread()]
 
     async def _past_hooks(self, done: Finished, changed: str) -> Finished:
-        if not self._hooks.has("PostToolUse", "PostToolUseFailure"):
+        program, files = self._hooks.program, self._hooks.has("PostToolUse", "PostToolUseFailure")
+        if not program and not files:
             return done
         # Read anew in any case: a tool may have changed the map that it was given.
         args = codec.decode(changed) if changed else read_calls(self._tools, [done.call])[0].shown
-        verdict = await self._hooks.after_tool(self._agent, done, args)
+        if program:
+            done = await program.after_tool(self._agent, done, args)
+        verdict = await self._hooks.after_tool(self._agent, done, args) if files else HookReply()
         objection = verdict.reason or verdict.context
         if not objection:
             return done

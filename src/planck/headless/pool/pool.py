@@ -246,7 +246,7 @@ class Pool:
         try:
             if row.head:
                 left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(row.id)))
-                narrowed = _narrow(options, carry_over(left, mode, ours=False))
+                narrowed = _narrow(options, carry_over(left, mode, ours=False, alone=False))
                 opened = await planck.resume(row.id, settings=narrowed)
             else:
                 if options.team:

@@ -48,17 +48,20 @@ def find_left(events: Iterable[Event]) -> Left:
     return Left(head, options, spent.cost_usd, spent.usage.context_tokens)
 
 
-def carry_over(left: Left, configured: Mode, *, ours: bool) -> RunOptions:
+def carry_over(left: Left, configured: Mode, *, ours: bool, alone: bool = True) -> RunOptions:
     """Returns what to open it with. `ours`: nobody else has had it since this server did.
 
     Nobody gets more by opening a session: another process may have been given a wider mode by its user.
+    `alone`: the options of a run in which nobody could be asked count too.
     """
     options = left.options
     if options is None:
         return RunOptions()
     mode = Mode(options.mode) if options.mode in list(Mode) else configured
     mode = mode if ours else min(mode, configured, key=STRICTNESS.index)
-    if options.person is False:  # a run in which nobody could be asked: its flags were for that run
+    if (
+        options.person is False and not alone
+    ):  # a run in which nobody could be asked: its flags were for that run
         return RunOptions(mode=mode)
     carried = {name: getattr(options, name) for name in RECORDED} | {"mode": mode}
     if options.max_steps == options.limits.get("steps"):

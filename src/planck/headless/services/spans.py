@@ -13,13 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry import metrics
+from opentelemetry.metrics import Histogram, Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from planck import __version__
@@ -80,6 +75,14 @@ class Tracing:
     """Sends what is finished in the background; one for all sessions of a process."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
         quiet = logging.getLogger("opentelemetry")
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False  # a collector that is away is no news for a terminal
@@ -93,23 +96,12 @@ class Tracing:
         readers = []
         if address := find_collector(environ, "metrics"):
             headers = _read_headers(environ, "METRICS")
-            metrics = OTLPMetricExporter(endpoint=address, headers=headers, timeout=_TIMEOUT)
-            readers.append(PeriodicExportingMetricReader(metrics))
+            sent = OTLPMetricExporter(endpoint=address, headers=headers, timeout=_TIMEOUT)
+            readers.append(PeriodicExportingMetricReader(sent))
         self._metrics = MeterProvider(readers, resource, shutdown_on_exit=False)
         self.tracer: Tracer = self._spans.get_tracer("planck", __version__, schema_url=_SCHEMA)
         meter = self._metrics.get_meter("planck", __version__, schema_url=_SCHEMA)
-        self.tokens = meter.create_histogram(
-            "gen_ai.client.token.usage",
-            "{token}",
-            "Number of input and output tokens used.",
-            explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
-        )
-        self.seconds = meter.create_histogram(
-            "gen_ai.client.operation.duration",
-            "s",
-            "GenAI operation duration.",
-            explicit_bucket_boundaries_advisory=_SECOND_BUCKETS,
-        )
+        self.tokens, self.seconds = _make_histograms(meter)
 
     async def aclose(self) -> None:
         """Sends the rest, and waits for that not for ever."""
@@ -117,6 +109,33 @@ class Tracing:
             asyncio.to_thread(self._spans.shutdown), asyncio.to_thread(self._metrics.shutdown)
         )
         await asyncio.wait({ending}, timeout=2 * _TIMEOUT)
+
+
+class GivenTracer:
+    """A tracer that the program has, whose spans it sends and ends itself."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.tokens, self.seconds = _make_histograms(metrics.get_meter("planck", __version__))
+
+    async def aclose(self) -> None:
+        pass  # it is the program's
+
+
+def _make_histograms(meter: Meter) -> tuple[Histogram, Histogram]:
+    tokens = meter.create_histogram(
+        "gen_ai.client.token.usage",
+        "{token}",
+        "Number of input and output tokens used.",
+        explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
+    )
+    seconds = meter.create_histogram(
+        "gen_ai.client.operation.duration",
+        "s",
+        "GenAI operation duration.",
+        explicit_bucket_boundaries_advisory=_SECOND_BUCKETS,
+    )
+    return tokens, seconds
 
 
 class _Call:
@@ -151,7 +170,7 @@ class _Turn:
 class SessionSpans:
     def __init__(
         self,
-        tracing: Tracing,
+        tracing: Tracing | GivenTracer,
         session_id: str,
         name: str,
         members: list[AgentSpec],

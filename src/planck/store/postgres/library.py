@@ -24,6 +24,7 @@ from planck.store.names import (
     new_names,
     refuse_foreign,
     refuse_taken,
+    refuse_taken_id,
     refuse_unknown,
 )
 from planck.store.postgres import rows
@@ -111,6 +112,8 @@ class PostgresLibrary:
             return await self._open_row(row, claimed=True)  # submitted, and claimed by this node
         if row and row.state == "making" and id not in self._open:
             await self._clear_unfinished(id)
+        elif row:
+            raise refuse_taken_id(id)
         place = await rows.read_place(self.engine.queries, origin) if origin else SessionPlace()
         if place.project:  # of a pool it may be the address of a repository
             meta = {**meta, "workspace": place.project}

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from planck.own_code import say_option
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.store.names import (
@@ -23,6 +24,7 @@ from planck.store.names import (
     new_names,
     refuse_foreign,
     refuse_taken,
+    refuse_taken_id,
     refuse_unclear,
     refuse_unknown,
 )
@@ -77,6 +79,8 @@ class FileLibrary:
     def claim(self, id: str, wanted: str, ids: Ids) -> Claim:
         """Takes the wanted name if it is free, or a random one; waits for others, and for the disk."""
         with self.hold_names():
+            if any(not is_left_behind(path) for path in self._look_up_id(id)):
+                raise refuse_taken_id(id)
             name = self.choose_name(wanted, ids)
             path = self.make_path(id, name)
             lock = WriterLock(companion(path, "lock"))
@@ -140,7 +144,7 @@ class FileLibrary:
         return StoreError(
             ErrorKind.LOG_WRITE_FAILED,
             f"Cannot save sessions in {str(self.folder)!r}: {problem.strerror}. "
-            "Set another sessions_dir, or pass --no-session.",
+            f"Set another sessions_dir, or pass {say_option('--no-session', 'stored=False')}.",
         )
 
     def choose_name(self, wanted: str, ids: Ids) -> str:

@@ -1,0 +1,198 @@
+"""A mistake in a call of the library is told at once, by the names of the arguments."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planck
+from planck import Planck, PlanckError, tool
+from planck.testing import ScriptedProvider
+from tests.library.program import make_planck, results, started
+
+WRONG_OPTIONS: list[dict[str, Any]] = [
+    {"max_steps": "3"},
+    {"max_steps": True},
+    {"max_steps": 0},
+    {"max_tokens": 1.5},
+    {"max_budget_usd": "1"},
+    {"max_budget_usd": -1},
+    {"model": 3},
+    {"mode": "raed-only"},
+    {"mode": 3},
+    {"dry_run": "yes"},
+    {"tools": "bash"},
+    {"tools": [len]},
+    {"settings": {"mode": "ask"}},
+]
+WRONG_STARTS: list[dict[str, Any]] = [
+    *WRONG_OPTIONS,
+    {"team": 3},
+    {"name": 3},
+    {"stored": "no"},
+    {"id": 3},
+    *({"id": id} for id in ("../x", "a/b", "a b", "a_b", "x" * 65, "-x")),
+]
+
+
+@pytest.mark.parametrize("options", WRONG_STARTS)
+async def test_a_wrong_option_of_a_session_is_an_error_before_there_is_one(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    async with make_planck(tmp_path, []) as p:
+        with pytest.raises(PlanckError) as refused:
+            await p.start(**options)
+        assert refused.value.err.kind == "invalid_args"
+        assert list(p.archive.sessions()) == []
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS)
+async def test_a_wrong_option_of_a_resume_is_an_error(tmp_path: Path, options: dict[str, Any]) -> None:
+    async with make_planck(tmp_path, []) as p:
+        await (await p.start(name="mine")).aclose()
+        with pytest.raises(PlanckError) as refused:
+            await p.resume("mine", **options)
+        assert refused.value.err.kind == "invalid_args"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"approver": object()},
+        {"approver": lambda question: True},
+        {"providers": {"double": object()}},
+        {"providers": ["double"]},
+        {"providers": {"double": ScriptedProvider}},
+        {"flags": {"defualt_model": "double/m"}},
+        {"flags": {"limits": {"stesp": 3}}},
+        {"flags": ["default_model"]},
+        {"environ": "PATH"},
+        {"add_dirs": "other"},
+        {"workspace": 3},
+        {"home": 3},
+    ],
+)
+def test_a_wrong_argument_of_planck_is_an_error_when_it_is_made(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    with pytest.raises(PlanckError) as refused:
+        Planck(**{"home": tmp_path / "home", "workspace": tmp_path, "environ": {}, **options})
+    assert refused.value.err.kind == "invalid_args"
+
+
+def test_a_misspelt_flag_is_named_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(PlanckError, match="Did you mean 'default_model'"):
+        Planck(tmp_path / "home", tmp_path, environ={}, flags={"defualt_model": "x"})
+
+
+@pytest.mark.parametrize("place", ["missing", "a file"])
+def test_a_workspace_that_is_not_a_folder_is_an_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a file").touch()
+    with pytest.raises(PlanckError) as refused:
+        Planck(tmp_path / "home", tmp_path / place, environ={})
+    assert refused.value.err.kind == "not_found"
+
+
+async def test_a_session_id_is_used_once(tmp_path: Path) -> None:
+    async with make_planck(tmp_path, ["done"]) as p:
+        session = await p.start(id="order-7")
+        await session.run("go")
+        for stored in (True, False):
+            with pytest.raises(PlanckError) as taken:
+                await p.start(id="order-7", stored=stored)
+            assert taken.value.err.kind == "not_unique"
+    async with make_planck(tmp_path, []) as p:  # and so it is in another process
+        with pytest.raises(PlanckError) as taken:
+            await p.start(id="order-7")
+        assert taken.value.err.kind == "not_unique"
+        assert (await p.resume("order-7")).id == "order-7"
+
+
+def provoke_no_model(folder: Path) -> None:
+    planck.run(
+        "hi", home=folder / "home", workspace=folder, environ={"OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
+    )
+
+
+def provoke_no_budget(folder: Path) -> None:
+    planck.run("hi", home=folder / "home", workspace=folder, environ={}, model="x/y", max_budget_usd=0)
+
+
+def provoke_no_steps(folder: Path) -> None:
+    script: Any = [[("list_dir", {})]] * 2
+    planck.run(
+        "hi",
+        home=folder / "home",
+        workspace=folder,
+        environ={},
+        model="double/m",
+        providers={"double": ScriptedProvider(script)},
+        max_steps=1,
+    ).raise_for_status()
+
+
+def provoke_no_folder(folder: Path) -> None:
+    (folder / "home").touch()
+    planck.run(
+        "hi",
+        home=folder / "home",
+        workspace=folder,
+        environ={},
+        model="double/m",
+        providers={"double": ScriptedProvider([])},
+    )
+
+
+def provoke_a_taken_name(folder: Path) -> None:
+    for _ in range(2):
+        planck.run(
+            "hi",
+            home=folder / "home",
+            workspace=folder,
+            environ={},
+            model="double/m",
+            name="mine",
+            providers={"double": ScriptedProvider(["ok"])},
+        )
+
+
+@pytest.mark.parametrize(
+    "provoke",
+    [provoke_no_model, provoke_no_budget, provoke_no_steps, provoke_no_folder, provoke_a_taken_name],
+)
+def test_no_error_of_the_library_speaks_of_the_command_line(
+    tmp_path: Path, provoke: Callable[[Path], None]
+) -> None:
+    with pytest.raises(PlanckError) as refused:
+        provoke(tmp_path)
+    words = str(refused.value).split()
+    assert [word for word in words if word.startswith("-")] == []
+
+
+async def test_run_in_a_running_loop_says_what_to_use(tmp_path: Path) -> None:
+    with pytest.raises(PlanckError, match=r"async with planck\.Planck"):
+        planck.run("hi", workspace=tmp_path)
+
+
+def test_run_takes_what_planck_and_start_take(tmp_path: Path) -> None:
+    import inspect
+
+    taken = inspect.signature(planck.run).parameters
+    whole = {*inspect.signature(Planck).parameters, *inspect.signature(Planck.start).parameters}
+    assert whole - set(taken) <= {"self", "library", "shared", "request"}
+
+
+async def test_a_sync_tool_past_its_deadline_may_still_be_running(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    @tool(timeout=0.05)
+    def block() -> str:
+        release.wait()
+        return ""
+
+    async with started(tmp_path, [[("block", {})], "done"], tools=[block]) as session:
+        await session.run("go")
+        release.set()
+        assert "timeout: block took longer than 0.05 s and may still be running" in results(session)[0]

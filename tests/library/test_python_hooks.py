@@ -1,0 +1,267 @@
+"""Hooks and guardrails in Python: they refuse or change tools, model calls, prompts and answers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import planck
+from planck import Hooks, ModelUse, PlanckError, Refuse, ToolUse, tool
+from planck.records.messages import AssistantMessage
+from planck.testing import ScriptedProvider
+from tests.library.program import make_planck, results, started
+
+
+@tool(effect="none")
+def echo(text: str) -> str:
+    """Repeat."""
+    return text
+
+
+class Seen(Hooks):
+    """Changes nothing; half of its methods are async."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def before_prompt(self, text: str) -> None:
+        self.seen.append(f"prompt {text}")
+
+    async def before_model(self, use: ModelUse) -> None:
+        self.seen.append(f"model {use.agent} {use.model} {len(use.messages)}")
+
+    async def after_model(self, use: ModelUse, answer: AssistantMessage) -> None:
+        self.seen.append(f"answer {answer.text}")
+
+    def before_tool(self, use: ToolUse) -> None:
+        self.seen.append(f"tool {use.agent} {use.tool} {use.args}")
+
+    async def after_tool(self, use: ToolUse, output: str) -> None:
+        self.seen.append(f"result {use.tool} {output}")
+
+    def after_run(self, text: str) -> None:
+        self.seen.append(f"run {text}")
+
+
+async def test_each_hook_is_called_in_its_place(tmp_path: Path) -> None:
+    seen = Seen()
+    script = [[("echo", {"text": "a"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[seen]) as session:
+        assert (await session.run("go")).text == "done"
+    assert seen.seen == [
+        "prompt go",
+        "model orchestrator double/m 1",
+        "answer ",
+        "tool orchestrator echo {'text': 'a'}",
+        "result echo a",
+        "model orchestrator double/m 3",
+        "answer done",
+        "run done",
+    ]
+
+
+class RefuseTool(Hooks):
+    def before_tool(self, use: ToolUse) -> Any:
+        return Refuse("not today") if use.args["text"] == "a" else {"text": "changed"}
+
+
+async def test_a_hook_refuses_a_call_or_changes_its_arguments(tmp_path: Path) -> None:
+    script = [[("echo", {"text": "a"}), ("echo", {"text": "b"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[RefuseTool()]) as session:
+        result = await session.run("go")
+        refused, changed = results(session)
+        assert refused.startswith("permission_denied")
+        assert "not today" in refused
+        assert changed.startswith("changed")
+        assert [one["by"] for one in result.denials] == ["hook"]
+
+
+class WrongArguments(Hooks):
+    def before_tool(self, use: ToolUse) -> Any:
+        return {"text": 3}
+
+
+async def test_changed_arguments_are_validated(tmp_path: Path) -> None:
+    script = [[("echo", {"text": "a"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[WrongArguments()]) as session:
+        await session.run("go")
+        assert results(session)[0].startswith("invalid_args")
+
+
+async def test_a_hook_gives_no_right_to_a_changed_call(tmp_path: Path) -> None:
+    class Elsewhere(Hooks):
+        def before_tool(self, use: ToolUse) -> Any:
+            return {**use.args, "path": "../outside.txt"}
+
+    script = [[("write", {"path": "inside.txt", "content": "x"})], "done"]
+    async with started(tmp_path, script, hooks=[Elsewhere()], mode="workspace") as session:
+        await session.run("go")
+        assert not results(session)[0].startswith("wrote")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+class Redact(Hooks):
+    def after_tool(self, use: ToolUse, output: str) -> Any:
+        return Refuse("it has a key in it") if "key" in output else output.upper()
+
+
+async def test_a_hook_changes_or_withholds_a_result(tmp_path: Path) -> None:
+    script = [[("echo", {"text": "a"}), ("echo", {"text": "a key"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[Redact()]) as session:
+        await session.run("go")
+        changed, withheld = results(session)
+        assert changed == "A"
+        assert withheld.startswith("permission_denied")
+        assert "a key" not in withheld.removeprefix(
+            "permission_denied: the result was withheld: it has a key"
+        )
+
+
+class Inject(Hooks):
+    def before_model(self, use: ModelUse) -> Any:
+        tools = tuple(name for name in use.tools if name != "bash")
+        return replace(use, system="Be brief.", tools=tools, messages=use.messages[-1:])
+
+    def after_model(self, use: ModelUse, answer: AssistantMessage) -> Any:
+        return answer.text.replace("bad", "good")
+
+
+async def test_a_hook_changes_what_a_model_is_sent_and_what_it_says(tmp_path: Path) -> None:
+    provider = ScriptedProvider(["a bad answer", "another"])
+    async with make_planck(tmp_path, [], providers={"double": provider}) as p:
+        session = await p.start(hooks=[Inject()])
+        assert (await session.run("one")).text == "a good answer"
+        await session.run("two")
+        asked = provider.asked[1]
+        assert (asked.system, len(asked.messages)) == ("Be brief.", 1)
+        assert "bash" not in asked.tools
+
+
+@pytest.mark.parametrize("which", ["before_model", "after_model"])
+async def test_a_hook_that_refuses_a_model_call_ends_the_turn(tmp_path: Path, which: str) -> None:
+    hook = Hooks()
+    setattr(hook, which, lambda *args: Refuse("enough"))
+    async with started(tmp_path, ["done"], hooks=[hook]) as session:
+        result = await session.run("go")
+        assert result.status == "failed"
+        assert result.errors[0]["kind"] == "permission_denied"
+        assert "enough" in result.errors[0]["message"]
+
+
+class Guard(Hooks):
+    def before_prompt(self, text: str) -> Any:
+        return Refuse("no poems") if "poem" in text else f"{text} please"
+
+
+async def test_a_guardrail_refuses_or_changes_a_prompt_before_it_is_recorded(tmp_path: Path) -> None:
+    provider = ScriptedProvider(["done"])
+    async with make_planck(tmp_path, [], providers={"double": provider}) as p:
+        session = await p.start(hooks=[Guard()])
+        before = session.head
+        with pytest.raises(PlanckError, match="no poems"):
+            await session.run("a poem")
+        assert (session.head, provider.asked) == (before, [])
+        await session.run("go")
+        assert "go please" in str(provider.asked[0].messages[0])
+
+
+class Check(Hooks):
+    def __init__(self, *, final: bool) -> None:
+        self._final = final
+
+    def after_run(self, text: str) -> Any:
+        return None if text == "right" else Refuse("say right", final=self._final)
+
+
+async def test_an_answer_that_a_guardrail_refuses_is_written_again(tmp_path: Path) -> None:
+    async with started(tmp_path, ["wrong", "right"], hooks=[Check(final=False)]) as session:
+        result = await session.run("go")
+        assert (result.status, result.text) == ("completed", "right")
+
+
+@pytest.mark.parametrize("final", [True, False])
+async def test_an_answer_that_a_guardrail_never_accepts_is_not_given_out(tmp_path: Path, final: bool) -> None:
+    script = ["wrong", *["wrong again"] * 9]
+    async with started(tmp_path, script, hooks=[Check(final=final)]) as session:
+        result = await session.run("go")
+        assert (result.status, result.text, result.ok) == ("failed", "", False)
+        assert result.errors[-1]["kind"] == "permission_denied"
+
+
+async def test_a_hook_that_raises_lets_nothing_through(tmp_path: Path) -> None:
+    class Broken(Hooks):
+        def before_tool(self, use: ToolUse) -> Any:
+            raise ZeroDivisionError
+
+    class Vague(Hooks):
+        def before_tool(self, use: ToolUse) -> Any:
+            return False
+
+    for hook in (Broken(), Vague()):
+        folder = tmp_path / type(hook).__name__
+        folder.mkdir()
+        ran: list[str] = []
+
+        @tool
+        def change(ran: list[str] = ran) -> str:
+            ran.append("x")
+            return ""
+
+        async with started(folder, [[("change", {})], "done"], tools=[change], hooks=[hook]) as session:
+            await session.run("go")
+            assert results(session)[0].startswith("internal_error")
+            assert ran == []
+
+
+async def test_the_first_hook_that_refuses_counts_and_changes_add_up(tmp_path: Path) -> None:
+    class Append(Hooks):
+        def __init__(self, letter: str) -> None:
+            self._letter = letter
+
+        def before_tool(self, use: ToolUse) -> Any:
+            return {"text": use.args["text"] + self._letter}
+
+    script = [[("echo", {"text": "a"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[Append("b"), Append("c")]) as session:
+        await session.run("go")
+        assert results(session)[0].startswith("abc")
+
+
+@pytest.mark.parametrize("hooks", [Hooks(), [Hooks], ["x"], 3])
+async def test_what_is_not_a_list_of_hooks_is_an_error(tmp_path: Path, hooks: Any) -> None:
+    async with make_planck(tmp_path, []) as p:
+        with pytest.raises(PlanckError) as refused:
+            await p.start(hooks=hooks)
+        assert refused.value.err.kind == "invalid_args"
+
+
+async def test_hooks_hold_after_a_resume_and_for_workers(tmp_path: Path) -> None:
+    worker = {"type": "w", "name": "w", "description": "", "system_prompt": "Work.", "tools": ["echo"]}
+    ask = {"identifier": "w", "identifier_type": "name", "question": "?"}
+    lead: Any = iter([[("spawn_agent", worker)], [("ask_agent", ask)], "done"])
+    work: Any = iter([[("echo", {"text": "a"})], "worked"])
+
+    def script(request: Any) -> Any:
+        return next(lead) if "spawn_agent" in {one.name for one in request.tools} else next(work)
+
+    async with make_planck(tmp_path, script) as p:
+        await (await p.start(name="mine")).aclose()
+        seen = Seen()
+        session = await p.resume("mine", tools=[echo], hooks=[seen])
+        await session.run("go")
+        assert "tool w echo {'text': 'a'}" in seen.seen
+        assert any(line.startswith("model w ") for line in seen.seen)
+
+
+def test_run_takes_hooks(tmp_path: Path) -> None:
+    with pytest.raises(PlanckError, match="no poems"):
+        planck.run(
+            "a poem",
+            hooks=[Guard()],
+            home=tmp_path / "home",
+            workspace=tmp_path,
+            environ={},
+            model="double/m",
+            providers={"double": ScriptedProvider([])},
+        )

@@ -1,0 +1,186 @@
+"""What a program that embeds Planck gets without asking: rights, resumes and context variables."""
+
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import Tool, orchestrator_tools, tool
+from planck.records.specs import ModelSpec
+from tests.library.program import make_planck, results, started
+
+VALUE: ContextVar[str] = ContextVar("VALUE", default="unset")
+
+
+@tool
+def change() -> str:
+    """Change something."""
+    return "changed"
+
+
+@tool(effect="none")
+def look() -> str:
+    """Look at something."""
+    return "seen"
+
+
+@pytest.mark.parametrize("mode", ["ask", "workspace", "full"])
+async def test_a_tool_of_the_program_runs_without_a_question(tmp_path: Path, mode: str) -> None:
+    async with started(tmp_path, [[("change", {})], "done"], tools=[change], mode=mode) as session:
+        await session.run("go")
+        assert results(session) == ["changed"]
+
+
+@pytest.mark.parametrize("mode", ["read-only", "plan"])
+async def test_where_nothing_may_change_only_a_tool_without_effects_runs(tmp_path: Path, mode: str) -> None:
+    script: Any = [[("change", {}), ("look", {})], "done"]
+    async with started(tmp_path, script, tools=[change, look], mode=mode) as session:
+        await session.run("go")
+        denied, seen = results(session)
+        assert denied.startswith("permission_denied")
+        assert seen == "seen"
+
+
+async def test_a_rule_of_the_user_still_denies_a_tool_of_the_program(tmp_path: Path) -> None:
+    rules = {"permissions": {"rules": [{"tool": "change", "decision": "deny"}]}}
+    async with make_planck(tmp_path, [[("change", {})], "done"], flags=rules) as p:
+        session = await p.start(tools=[change], mode="full")
+        await session.run("go")
+        assert results(session)[0].startswith("permission_denied")
+
+
+async def test_a_tool_that_is_added_later_runs_without_a_question(tmp_path: Path) -> None:
+    async with started(tmp_path, [[("change", {})], "done"], mode="ask") as session:
+        await session.add_tool(change)
+        await session.run("go")
+        assert results(session) == ["changed"]
+
+
+@pytest.mark.parametrize("way", ["held", "granted"])
+async def test_a_worker_runs_a_tool_of_the_program_without_a_question(tmp_path: Path, way: str) -> None:
+    worker = {"type": "w", "name": "w", "description": "", "system_prompt": "Work.", "tools": ["change"]}
+    ask = {"identifier": "w", "identifier_type": "name", "question": "?"}
+    lead: Any = iter([[("spawn_agent", worker)], [("ask_agent", ask)], "done"])
+    work: Any = iter([[("change", {})], "worked"])
+    model = ModelSpec("double", "m")
+
+    def script(request: Any) -> Any:
+        return next(lead) if "spawn_agent" in {one.name for one in request.tools} else next(work)
+
+    tools: list[Tool] = [change] if way == "held" else orchestrator_tools("s", "t", [model], [change])
+    async with started(tmp_path, script, tools=tools, mode="ask") as session:
+        await session.run("go")
+        assert "changed" in results(session)
+
+
+async def test_a_command_of_a_file_asks_as_before(tmp_path: Path) -> None:
+    from planck import load_all
+
+    (tmp_path / "tools/touch").mkdir(parents=True)
+    (tmp_path / "tools/touch/TOOL.json").write_text(
+        '{"name": "touch", "description": "", "command": "touch x", "parameters": {"type": "object"}}'
+    )
+    loaded = load_all([tmp_path / "tools"])
+    async with started(tmp_path, [[("touch", {})], "done"], tools=loaded, mode="ask") as session:
+        await session.run("go")
+        assert not (tmp_path / "work/x").exists()
+
+
+async def test_a_resumed_session_keeps_what_it_was_started_with(tmp_path: Path) -> None:
+    async with make_planck(tmp_path, ["one", "two", "three"]) as p:
+        session = await p.start(name="mine", mode="read-only", max_steps=3, dry_run=True, max_budget_usd=1.0)
+        await session.run("go")
+        await session.aclose()
+        session = await p.resume("mine")
+        said = session.costs()
+        assert session.mode == "read-only"
+        assert said is not None
+        result = await session.run("again")
+        assert result.budget
+        assert result.budget.limit_usd <= 1.0
+        await session.aclose()
+        session = await p.resume("mine", mode="ask", dry_run=False)
+        assert session.mode == "ask"
+
+
+async def test_a_dry_session_stays_dry_when_it_is_resumed(tmp_path: Path) -> None:
+    write = [("write", {"path": "a.txt", "content": "a"})]
+    async with make_planck(tmp_path, ["one", write, "two", write, "three"]) as p:
+        session = await p.start(name="mine", mode="full", dry_run=True)
+        await session.run("go")
+        await session.aclose()
+        session = await p.resume("mine")
+        await session.run("go")
+        assert not (tmp_path / "work/a.txt").exists()
+        await session.aclose()
+        session = await p.resume("mine", dry_run=False)
+        await session.run("go")
+        assert (tmp_path / "work/a.txt").exists()
+
+
+async def test_an_imported_session_widens_nothing_by_what_its_log_says(tmp_path: Path) -> None:
+    async with make_planck(tmp_path, ["one"]) as p:
+        session = await p.start(name="mine", mode="full")
+        await session.run("go")
+        await session.aclose()
+        exported = tmp_path / "exported"
+        exported.write_bytes(b"".join(p.archive.events(session.id)))
+        p.archive.delete(session.id)
+        await p.archive.import_session(exported)
+        assert (await p.resume(session.id)).mode == "ask"
+
+
+async def test_a_tool_sees_the_context_variables_of_its_run(tmp_path: Path) -> None:
+    @tool(effect="none")
+    def in_a_thread() -> str:
+        return VALUE.get()
+
+    @tool(effect="none")
+    async def in_the_loop() -> str:
+        return VALUE.get()
+
+    calls: Any = [("in_a_thread", {}), ("in_the_loop", {})]
+    async with started(
+        tmp_path, [calls, "a", calls, "b", calls, "c"], tools=[in_a_thread, in_the_loop]
+    ) as session:
+        VALUE.set("run")
+        await session.run("go")
+        VALUE.set("stream")
+        assert [event async for event in session.stream("go")]
+        VALUE.set("prompt")
+        await session.prompt("go")
+        VALUE.set("later")
+        await session.settled()
+        assert results(session) == ["run"] * 2 + ["stream"] * 2 + ["prompt"] * 2
+
+
+async def test_a_worker_sees_the_context_variables_of_the_run(tmp_path: Path) -> None:
+    @tool(effect="none")
+    def value() -> str:
+        return VALUE.get()
+
+    worker = {"type": "w", "name": "w", "description": "", "system_prompt": "Work.", "tools": ["value"]}
+    ask = {"identifier": "w", "identifier_type": "name", "question": "?"}
+    lead: Any = iter([[("spawn_agent", worker)], [("ask_agent", ask)], "done"])
+    work: Any = iter([[("value", {})], "worked"])
+
+    def script(request: Any) -> Any:
+        return next(lead) if "spawn_agent" in {one.name for one in request.tools} else next(work)
+
+    async with started(tmp_path, script, tools=[value]) as session:
+        VALUE.set("mine")
+        await session.run("go")
+        assert "mine" in results(session)
+
+
+async def test_what_a_tool_sets_stays_in_its_turn(tmp_path: Path) -> None:
+    @tool(effect="none")
+    async def set_it() -> str:
+        VALUE.set("leaked")
+        return ""
+
+    async with started(tmp_path, [[("set_it", {})], "done"], tools=[set_it]) as session:
+        VALUE.set("mine")
+        await session.run("go")
+        assert VALUE.get() == "mine"
