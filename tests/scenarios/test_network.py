@@ -38,9 +38,7 @@ async def test_a_proxy_that_cannot_be_used_names_the_variable_that_it_came_from(
     tmp_path: Path, scheme: str, name: str
 ) -> None:
     (tmp_path / "work").mkdir()
-    models = {
-        "local": {"type": "openai", "api": "chat", "base_url": f"{scheme}://model.test", "api_key": "k"}
-    }
+    models = {"local": {"type": "openai", "api": "chat", "base_url": f"{scheme}://model.test"}}
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", name: "socks5h://me:hunter2@proxy:1080"}
     place = (tmp_path / "home", tmp_path / "work")
     async with Planck(*place, environ=environ, flags={"providers": models}) as app:

@@ -394,7 +394,7 @@ TABLE: Mapping[str, Program] = {
         scripts=("-c", "--command"),
     ),
     "watch": Program(prefix=Prefix("n", ("interval",)), reshells=True),
-    "script": Program(is_opaque=True, reshells=True, scripts=("-c", "--command")),
+    "script": Program(is_opaque=True, prefix=Prefix(), reshells=True, scripts=("-c", "--command")),
     "entr": Program(prefix=Prefix(), scripts=("-s",)),
     "systemd-inhibit": Program(prefix=Prefix(long=("what", "who", "why", "mode"))),
     "numactl": Program(prefix=Prefix("CNmpil")),

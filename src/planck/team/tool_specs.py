@@ -99,7 +99,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
         SPAWN,
         "Create a worker for independent work if no existing agent fits. It does not see your history. Its "
         f"type and name must be new in the team. Without a model it uses yours. {granting} You can also "
-        f"grant other tools you hold; only what it needs. {skilled}{kinds}",
+        f"grant other tools you hold, but only what it needs. {skilled}{kinds}",
         arguments(
             {"type": text("Its role, one word"), "name": _TEXT, **({} if kinds else _DESCRIBED)},
             {
