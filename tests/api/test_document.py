@@ -46,8 +46,6 @@ def test_generators_of_clients_understand_every_name_and_every_schema() -> None:
     assert document["servers"]
     assert [name for name in document["components"]["schemas"] if not re.fullmatch(r"\w+", name)] == []
     assert [one for one in _walk(document) if {"enum", "const"} & {*one} and "type" not in one] == []
-    references = {one["$ref"].rpartition("/")[2] for one in _walk(document) if "$ref" in one}
-    assert document["components"]["schemas"].keys() - references == set()
 
 
 def _walk(node: Any) -> Iterator[dict[str, Any]]:

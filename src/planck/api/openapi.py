@@ -44,9 +44,6 @@ def make_document() -> dict[str, Any]:
     for operation in OPERATIONS:
         entry = paths.setdefault(PREFIX + operation.path, {})
         entry[operation.method.lower()] = _describe(operation, by_type, components)
-    for operation in OPERATIONS:
-        if operation.query is not None:  # its fields are parameters, and nothing refers to it
-            components.pop(operation.query.__name__, None)
     document = {
         "openapi": "3.1.0",
         "info": {
