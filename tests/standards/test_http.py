@@ -34,7 +34,9 @@ def run(*argv: str, env: Mapping[str, str], cwd: Path) -> "subprocess.CompletedP
 def test_the_document_is_valid(pypi_env: dict[str, str], npm_env: dict[str, str], tmp_path: Path) -> None:
     validator = run("openapi-spec-validator", str(DOCUMENT), env=pypi_env, cwd=tmp_path)
     assert (validator.returncode, validator.stdout.strip()[-2:]) == (0, "OK"), validator
-    linter = run("redocly", "lint", str(DOCUMENT), "--format=summary", env=npm_env, cwd=tmp_path)
+    # The components of queries, whose fields are parameters, have names that earlier documents published.
+    options = ("--format=summary", "--skip-rule=no-unused-components")
+    linter = run("redocly", "lint", str(DOCUMENT), *options, env=npm_env, cwd=tmp_path)
     assert linter.returncode == 0, linter
     assert "warning" not in linter.stdout + linter.stderr
 
