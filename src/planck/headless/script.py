@@ -140,7 +140,7 @@ def run(
     runs already, in a notebook or a server, use `Planck` itself.
     """
     _refuse_running_loop()
-    check_options(timeout=timeout, resume=resume)
+    check_options(timeout=timeout, resume=resume, dry_run=dry_run)
     given = (
         ("team", team),
         ("name", name),
