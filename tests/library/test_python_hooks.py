@@ -308,3 +308,33 @@ async def test_a_tool_or_hook_cannot_wait_for_a_run_of_its_own_session(tmp_path:
         assert (await session.run("go")).text == "done"
         assert results(session)[0].startswith("deadlock")
         assert (await session.run("later")).text == "later"
+
+
+async def test_a_list_that_a_hook_changes_in_place_is_validated_too(tmp_path: Path) -> None:
+    @tool(effect="none")
+    def add(numbers: list[int]) -> str:
+        return str(numbers)
+
+    class InPlace(Hooks):
+        def before_tool(self, use: ToolUse) -> Any:
+            use.args["numbers"].append("three")
+            return use.args if len(use.args["numbers"]) == 3 else None
+
+    script: Any = [[("add", {"numbers": [1, 2]}), ("add", {"numbers": [1]})], "done"]
+    async with started(tmp_path, script, tools=[add], hooks=[InPlace()]) as session:
+        await session.run("go")
+        refused, unchanged = results(session)
+        assert refused.startswith("invalid_args")
+        assert unchanged == "[1]"
+
+
+async def test_an_answer_of_a_type_that_is_given_again_passes_the_guardrails_too(tmp_path: Path) -> None:
+    class NoSecrets(Hooks):
+        def after_run(self, text: str) -> Any:
+            return Refuse("no secrets", final=True) if "secret" in text else None
+
+    script = ["no JSON", '["a secret"]']
+    async with started(tmp_path, script, hooks=[NoSecrets()]) as session:
+        result = await session.run("go", output_type=list[str])
+        assert (result.status, result.text, result.data) == ("failed", "", None)
+        assert [error["kind"] for error in result.errors] == ["permission_denied"]

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from typing import Any, TypeVar
 
 import msgspec
@@ -102,7 +103,7 @@ class ProgramHooks:
     ) -> Refuse | dict[str, Any]:
         """Returns the arguments that the call has in the end."""
         for hook in self._hooks:
-            use = ToolUse(agent, call_id, tool, dict(args))
+            use = ToolUse(agent, call_id, tool, deepcopy(args))  # what it changes in place is not a wish
             found = await _wait(hook.before_tool(use))
             if isinstance(found, Refuse):
                 return found
