@@ -64,8 +64,8 @@ _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
 _SAID_AGAIN = (
-    "A Stop hook told the orchestrator to continue, but the orchestrator ended with the same text "
-    f"{_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
+    "A Stop or after_run hook told the orchestrator to continue, but the orchestrator ended with the same "
+    f"text {_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5

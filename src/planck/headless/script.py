@@ -147,6 +147,7 @@ def run(
         ("id", id),
         ("stored=False", not stored),
         ("history", history),
+        ("compactor", compactor),
         ("store", store),
     )
     unfit = [said for said, one in given if one]
