@@ -125,6 +125,7 @@ def test_a_drawer_is_found(tmp_path: Path) -> None:
 
 MOST_IMPORTS = 20
 HUBS = {
+    "__init__.py": "the table of the library's names",
     "headless/__init__.py": "the door's table",
     "headless/planck.py": "the composition root, with wiring and session_setup",
     "headless/wiring.py": "builds the agents of a session",

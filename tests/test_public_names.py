@@ -12,6 +12,7 @@ import planck
 NAMES = [
     *["Tool", "tool", "ToolContext", "Ok", "Err", "ErrorKind", "error", "truncate", "from_file", "load_all"],
     *["Sidecar", "Planck", "PlanckError", "worker_tools", "orchestrator_tools"],
+    *["RunOptions", "RunResult", "SessionEvent", "UserMessage", "Mode", "Approver", "Question", "Answer"],
 ]
 
 

@@ -19,15 +19,23 @@ if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as Member
     from planck.headless.embedding.teams import Team as Team
     from planck.headless.embedding.typed import TypedResult as TypedResult
+    from planck.headless.event import SessionEvent as SessionEvent
     from planck.headless.inbox import Inbox as Inbox
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
+    from planck.permissions.approver import Approver as Approver
+    from planck.records.approval import Answer as Answer
+    from planck.records.approval import Question as Question
+    from planck.records.authority import Mode as Mode
+    from planck.records.messages import UserMessage as UserMessage
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import PlanckError as PlanckError
     from planck.records.outcome import error as error
+    from planck.records.specs import RunOptions as RunOptions
+    from planck.session.result import RunResult as RunResult
     from planck.sidecar.discovery import Sidecar as Sidecar
     from planck.team.by_id import ask_agent as ask_agent
     from planck.team.by_id import delegate_task as delegate_task
@@ -82,6 +90,14 @@ _HOMES = {
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
     "worker_tools": "planck.team.by_id",
+    "Answer": "planck.records.approval",
+    "Question": "planck.records.approval",
+    "Approver": "planck.permissions.approver",
+    "Mode": "planck.records.authority",
+    "RunOptions": "planck.records.specs",
+    "RunResult": "planck.session.result",
+    "SessionEvent": "planck.headless.event",
+    "UserMessage": "planck.records.messages",
 }
 
 __all__ = [*_HOMES]

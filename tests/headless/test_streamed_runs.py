@@ -10,6 +10,7 @@ import pytest
 
 from planck import ErrorKind, Planck, PlanckError, tool
 from planck.headless import OpenSession
+from planck.records.events import Envelope, TurnEnd
 from planck.records.outcome import Err
 from planck.testing.scripted import ScriptedProvider
 from tests.teams import ask
@@ -150,3 +151,13 @@ async def test_an_interrupted_run_raises_that_it_was_interrupted(tmp_path: Path)
         with pytest.raises(PlanckError) as raised:
             (await running).raise_for_status()
         assert raised.value.err.kind is ErrorKind.INTERRUPTED
+
+
+async def test_two_streams_at_once_have_the_events_of_their_own_runs(tmp_path: Path) -> None:
+    async with started(tmp_path, ["one", "two"]) as session:
+
+        async def collect(prompt: str) -> list[str]:
+            events = [event.view async for event in session.stream(prompt)]
+            return [fact.text for fact in events if isinstance(fact, Envelope | TurnEnd)]
+
+        assert tuple(await asyncio.gather(collect("a"), collect("b"))) == (["a", "one"], ["b", "two"])

@@ -196,3 +196,48 @@ async def test_a_sync_tool_past_its_deadline_may_still_be_running(tmp_path: Path
         await session.run("go")
         release.set()
         assert "timeout: block took longer than 0.05 s and may still be running" in results(session)[0]
+
+
+@pytest.mark.parametrize("prompt", [None, 3, b"go", ["go"]])
+async def test_what_is_not_a_prompt_is_an_error(tmp_path: Path, prompt: Any) -> None:
+    async with started(tmp_path, []) as session:
+        for ask in (session.run, session.prompt):
+            with pytest.raises(PlanckError, match="must be a string or a UserMessage"):
+                await ask(prompt)
+        with pytest.raises(PlanckError, match="timeout must be a number of seconds"):
+            await session.run("go", timeout="3")  # type: ignore[call-overload]
+
+
+def test_run_takes_no_text_for_a_dry_run(tmp_path: Path) -> None:
+    with pytest.raises(PlanckError, match="dry_run must be True or False"):
+        planck.run("go", home=tmp_path, dry_run="yes")  # type: ignore[call-overload]
+
+
+class Careless:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def decide(self, question: Any) -> Any:
+        return self.answer
+
+
+class Synchronous(Careless):
+    def decide(self, question: Any) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize("kind", [Careless, Synchronous])
+async def test_an_approver_that_gives_no_answer_allows_nothing_and_is_told_why(
+    tmp_path: Path, kind: Any
+) -> None:
+    script = [[("write", {"path": "a.txt", "content": "a"})], "done"]
+    async with make_planck(tmp_path, script, approver=kind(True)) as p:
+        session = await p.start(mode="ask")
+        await session.run("go")
+        assert "must be async and return an Answer, not True" in results(session)[0]
+    assert not (tmp_path / "work/a.txt").exists()
+
+
+def test_a_compactor_for_a_session_that_is_resumed_by_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanckError, match="does not take compactor"):
+        planck.run("go", home=tmp_path, resume="mine", compactor="digest")

@@ -116,6 +116,9 @@ async def test_the_path_of_a_team_file_is_a_team(tmp_path: Path) -> None:
         (Team(members=[Member(type="orchestrator"), Member(type="orchestrator")]), "Exactly one member"),
         (Team(members=[Member(type="orchestrator", tools=[len])]), "not a Tool"),  # type: ignore[list-item]
         (Team(members=[Member(type="orchestrator", tools="bash")]), "must be a list"),
+        (Team(members=[Member(type="orchestrator", tools=None)]), "tools of .* must be a list"),  # type: ignore[arg-type]
+        (Team(members=[Member(type="orchestrator", skills="review")]), "skills of .* must be a list"),
+        (Team(members=[Member(type="orchestrator", opts=3)]), "must be a mapping"),  # type: ignore[arg-type]
         (Team(members=[Member(type="orchestrator"), Member(type="t", tools=["raed"])]), "'read'"),
         (Team(members=[Member(type="orchestrator"), Member(type="t", budget={"usd": -1})]), "not valid"),
         (Team(members=[Member(type="orchestrator"), Member(type="t", workspace="own")]), "'shared'"),

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 import planck
 from planck import Hooks, ModelUse, PlanckError, Refuse, ToolUse, tool
+from planck.headless import OpenSession
+from planck.records.events import AssistantSaid, view
 from planck.records.messages import AssistantMessage
-from planck.testing import ScriptedProvider
+from planck.testing import Say, ScriptedProvider
 from tests.library.program import make_planck, results, started
 
 
@@ -265,3 +267,74 @@ def test_run_takes_hooks(tmp_path: Path) -> None:
             model="double/m",
             providers={"double": ScriptedProvider([])},
         )
+
+
+async def test_a_result_that_no_hook_could_look_at_is_withheld(tmp_path: Path) -> None:
+    class Broken(Hooks):
+        def after_tool(self, use: ToolUse, output: str) -> Any:
+            raise ZeroDivisionError
+
+    script = [[("echo", {"text": "a secret"})], "done"]
+    async with started(tmp_path, script, tools=[echo], hooks=[Broken()]) as session:
+        assert not (await session.run("go")).ok
+        [output] = results(session)
+        assert output.startswith("interrupted: the call ended")
+        assert "a secret" not in output
+
+
+async def test_a_changed_answer_keeps_its_thoughts_before_its_text(tmp_path: Path) -> None:
+    class Shout(Hooks):
+        def after_model(self, use: ModelUse, answer: AssistantMessage) -> str:
+            return answer.text.upper()
+
+    said = Say(thinking="hm", text="a", calls=[("echo", {"text": "b"})])
+    async with started(tmp_path, [said, "done"], tools=[echo], hooks=[Shout()]) as session:
+        await session.run("go")
+        facts = [view(event) for event in session.recorded()]
+        first = next(fact for fact in facts if isinstance(fact, AssistantSaid))
+        assert [type(part).__name__ for part in first.message.parts] == ["Thinking", "Text", "ToolCall"]
+        assert first.message.text == "A"
+
+
+async def test_a_tool_or_hook_cannot_wait_for_a_run_of_its_own_session(tmp_path: Path) -> None:
+    sessions: list[OpenSession] = []
+
+    @tool(effect="none")
+    async def again() -> str:
+        return (await sessions[0].run("again")).text
+
+    async with started(tmp_path, [[("again", {})], "done", "later"], tools=[again]) as session:
+        sessions.append(session)
+        assert (await session.run("go")).text == "done"
+        assert results(session)[0].startswith("deadlock")
+        assert (await session.run("later")).text == "later"
+
+
+async def test_a_list_that_a_hook_changes_in_place_is_validated_too(tmp_path: Path) -> None:
+    @tool(effect="none")
+    def add(numbers: list[int]) -> str:
+        return str(numbers)
+
+    class InPlace(Hooks):
+        def before_tool(self, use: ToolUse) -> Any:
+            use.args["numbers"].append("three")
+            return use.args if len(use.args["numbers"]) == 3 else None
+
+    script: Any = [[("add", {"numbers": [1, 2]}), ("add", {"numbers": [1]})], "done"]
+    async with started(tmp_path, script, tools=[add], hooks=[InPlace()]) as session:
+        await session.run("go")
+        refused, unchanged = results(session)
+        assert refused.startswith("invalid_args")
+        assert unchanged == "[1]"
+
+
+async def test_an_answer_of_a_type_that_is_given_again_passes_the_guardrails_too(tmp_path: Path) -> None:
+    class NoSecrets(Hooks):
+        def after_run(self, text: str) -> Any:
+            return Refuse("no secrets", final=True) if "secret" in text else None
+
+    script = ["no JSON", '["a secret"]']
+    async with started(tmp_path, script, hooks=[NoSecrets()]) as session:
+        result = await session.run("go", output_type=list[str])
+        assert (result.status, result.text, result.data) == ("failed", "", None)
+        assert [error["kind"] for error in result.errors] == ["permission_denied"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planck import Tool, orchestrator_tools, tool
-from planck.records.specs import ModelSpec
+from planck import PlanckError, Tool, orchestrator_tools, tool
+from planck.records.specs import ModelSpec, RunOptions
 from tests.library.program import make_planck, results, started
 
 VALUE: ContextVar[str] = ContextVar("VALUE", default="unset")
@@ -184,3 +184,23 @@ async def test_what_a_tool_sets_stays_in_its_turn(tmp_path: Path) -> None:
         VALUE.set("mine")
         await session.run("go")
         assert VALUE.get() == "mine"
+
+
+async def test_a_resumed_session_keeps_the_tools_away_that_it_was_started_without(tmp_path: Path) -> None:
+    settings = RunOptions(disallowed_tools=("write", "bash(rm:*)", "look"))
+    script: Any = [[("write", {"path": "a.txt", "content": "a"}), ("bash", {"command": "rm b"})], "done"]
+    async with make_planck(tmp_path, script) as p:
+        session = await p.start(name="mine", mode="workspace", settings=settings, tools=[look])
+        await session.aclose()
+        session = await p.resume("mine", mode="full")
+        assert not {"write", "look"}.intersection(session.tools)
+        await session.run("go")
+        unknown, denied = results(session)
+        assert unknown.startswith("unknown_tool")
+        assert denied.startswith("permission_denied")
+
+
+def test_trust_is_given_by_true_alone(tmp_path: Path) -> None:
+    for trust in ("no", "false", 1, None):
+        with pytest.raises(PlanckError, match="trust must be True or False"):
+            make_planck(tmp_path, [], trust=trust)

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from planck import Err, ErrorKind, Ok, PlanckError, Tool, ToolContext, error, tool
+from planck.toolkit.tool import InvalidTool
 from tests.library.program import make_planck, results, started
 
 
@@ -322,3 +323,31 @@ def test_an_effect_or_a_timeout_that_there_is_not_is_refused() -> None:
     for wrong in wrongs:
         with pytest.raises(PlanckError):
             Tool("x", "", {}, lambda args, ctx: "", **wrong)
+
+
+def test_the_keys_of_a_map_are_read_as_what_they_are_annotated_with() -> None:
+    @tool(effect="none")
+    def name(names: dict[int, str]) -> str:
+        return names[1]
+
+    assert call(name, names={"1": "a"}) == Ok({"output": "a"})
+
+
+async def test_a_class_method_without_its_class_is_refused(tmp_path: Path) -> None:
+    class Shop:
+        @tool(effect="none")
+        def close(cls) -> str:
+            return "closed"
+
+    assert "cls" not in Shop.close.parameters["properties"]
+    async with started(tmp_path, []) as session:
+        with pytest.raises(InvalidTool, match="without its object"):
+            await session.add_tool(Shop.close)
+
+
+def test_a_parameter_that_pydantic_cannot_represent_is_refused() -> None:
+    def weigh(it: Annotated[asyncio.Event, Field(description="an event")]) -> str:
+        return ""
+
+    with pytest.raises(InvalidTool, match="change its type"):
+        tool(weigh)

@@ -53,6 +53,7 @@ class Even(pydantic.BaseModel):
 
 CASES: dict[str, tuple[Any, str, Any]] = {
     "dataclass": (Price, '{"amount": 3}', Price(3)),
+    "map with numbers as keys": (dict[int, str], '{"1": "a"}', {1: "a"}),
     "nested dataclass": (
         Basket,
         '{"prices": [{"amount": 1, "currency": "USD"}], "where": "a/b"}',
@@ -145,6 +146,20 @@ def test_a_script_gets_an_object(tmp_path: Path) -> None:
         providers={"double": ScriptedProvider(['{"amount": 3}'])},
     )
     assert result.data == Price(3)
+
+
+async def test_a_type_that_nobody_can_read_whole_is_refused(tmp_path: Path) -> None:
+    async with started(tmp_path, []) as session:
+        with pytest.raises(PlanckError, match="output_type cannot be"):
+            await session.run("go", output_type=dict[str, Even | Point])
+
+
+async def test_a_run_without_an_answer_has_no_data_to_require(tmp_path: Path) -> None:
+    async with started(tmp_path, [""]) as session:
+        result = await session.run("go", output_type=Price)
+        assert result.data is None
+        with pytest.raises(PlanckError, match="invalid_response"):
+            result.require_data()
 
 
 CHECKED = """

@@ -36,6 +36,7 @@ import planck
 from planck import Err, ErrorKind, Planck
 from planck.records.events import View
 from planck.records.messages import Image, Text, UserMessage
+from planck.records.specs import RunOptions
 from planck.records.usage import Usage
 from planck.testing import Say, ScriptedProvider
 
@@ -724,9 +725,9 @@ def look_at(planck: Planck, id: str) -> dict[str, Any]:
     }
 
 
-async def go_on(planck: Planck, id: str, provider: ScriptedProvider, **how: Any) -> dict[str, Any]:
+async def go_on(planck: Planck, id: str, provider: ScriptedProvider) -> dict[str, Any]:
     """What becomes of a session that is resumed and given one more prompt."""
-    session = await planck.resume(id, **how)
+    session = await planck.resume(id, settings=RunOptions())  # today a resume without them keeps the options
     before = [spec.name for spec in session.members]
     changes = [
         [one.path, one.agent, one.turn, one.added, one.removed, one.undone] for one in session.changes()
@@ -872,7 +873,7 @@ def describe_events() -> dict[str, Any]:
 def describe_exports() -> dict[str, Any]:
     """What `planck` exports, and the sessions that it opens, with the parameters of what can be called."""
     found = {name: _describe_export(getattr(planck, name)) for name in sorted(planck.__all__)}
-    opened = _describe_export(Planck.start.__annotations__["return"])
+    opened = _describe_export(inspect.get_annotations(Planck.start)["return"])
     return {**found, "Planck.start()": {"parameters": None, "members": opened["members"]}}
 
 

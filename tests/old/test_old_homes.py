@@ -15,7 +15,6 @@ import pytest
 from planck import Planck
 from planck.cli.main import main
 from planck.records.events import view
-from planck.records.specs import RunOptions
 from planck.testing import ScriptedProvider
 from tests.command import Bench, Done
 from tests.old import make
@@ -25,8 +24,6 @@ HOMES, EXPORTS = Path(__file__).parent / "homes", Path(__file__).parent / "expor
 THEN: dict[str, Any] = {file.stem: json.loads(file.read_text()) for file in HOMES.glob("*.json")}
 """What 67eafc8 saw of each home."""
 SESSIONS = [(home, name) for home, seen in sorted(THEN.items()) for name in seen["sessions"]]
-AS_CONFIGURED: dict[str, Any] = {"settings": RunOptions()}
-"""As the command line resumes: 67eafc8 kept nothing of a session's mode and limits in a library, either."""
 NO_SIDECAR = {"PLANCK_SIDECAR": "{}"}
 """One takes longer to start than all else: the one of `settings` is started once, further below."""
 RESUMED = [(home, name) for home, name in SESSIONS if home != "settings"]
@@ -143,8 +140,7 @@ async def test_a_session_resumes_and_runs_a_turn(home: str, name: str, tmp_path:
     provider = ScriptedProvider(lambda request: "On we go.")
     async with open_home(folder, provider, **NO_SIDECAR) as planck:
         before = [*planck.archive.events(id)][: then["verified"]["events"]]
-        resumed = await make.go_on(planck, id, provider, **AS_CONFIGURED)
-        assert find_loss(then["resumed"], resumed) == ""
+        assert find_loss(then["resumed"], await make.go_on(planck, id, provider)) == ""
         assert planck.archive.verify_session(id).events > then["verified"]["events"]
         assert [*planck.archive.events(id)][: then["verified"]["events"]] == before
 
@@ -290,7 +286,7 @@ async def test_tools_sidecar_skills_agents_and_hooks_of_an_old_folder_work(tmp_p
     config.write_text(json.dumps({**json.loads(config.read_text()), "default_team": ""}))
     provider = ScriptedProvider(make.speak({"orchestrator": ["On we go.", *make.use_every_tool()]}))
     async with open_home(folder, provider) as planck:
-        resumed = await make.go_on(planck, id, provider, **AS_CONFIGURED)
+        resumed = await make.go_on(planck, id, provider)
         session = await planck.start(mode="full")
         result = await session.run("Use every tool.")
         events = [json.loads(line) for line in planck.archive.events(session.id)]

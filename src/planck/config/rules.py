@@ -13,6 +13,7 @@ import msgspec
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.private import Private, find_homes
 from planck.config.project import Project
+from planck.own_code import say_option
 from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
@@ -185,17 +186,18 @@ def read_tool_flags(
     A name that nobody knows is a mistake and not an empty wish: what was to be forbidden would be allowed.
     `known` are the tools of this run; with `others` there may be more, of sidecars and servers.
     """
+    allow, forbid = (say_option(f"--{name}-tools", f"{name}_tools") for name in ("allowed", "disallowed"))
     rules: list[dict[str, Any]] = []
     withheld: list[str] = []
-    for name, pattern in _split("--allowed-tools", allowed):
-        for tool in _find_tools("--allowed-tools", name, known, others=others):
-            rules.append(_make_rule("--allowed-tools", tool, pattern, "allow"))
-    for name, pattern in _split("--disallowed-tools", disallowed):
-        for tool in _find_tools("--disallowed-tools", name, known, others=others):
+    for name, pattern in _split(allow, allowed):
+        for tool in _find_tools(allow, name, known, others=others):
+            rules.append(_make_rule(allow, tool, pattern, "allow"))
+    for name, pattern in _split(forbid, disallowed):
+        for tool in _find_tools(forbid, name, known, others=others):
             if pattern in ("", "*", ":*"):
                 withheld.append(tool)
             else:
-                rules.append(_make_rule("--disallowed-tools", tool, pattern, "deny"))
+                rules.append(_make_rule(forbid, tool, pattern, "deny"))
     return ToolFlags(tuple(rules), tuple(withheld))
 
 

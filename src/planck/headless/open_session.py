@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from planck.closing import close_all
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
+from planck.headless.session_setup import check_options, refuse
 from planck.headless.session_tools import check_tool
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
@@ -57,12 +58,14 @@ if TYPE_CHECKING:
     from planck.workspace.process.jobs import ShellCommand
 
 T = TypeVar("T")
+_running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
+"""The sessions whose run the present code is a part of: that of a tool or a hook."""
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
 _SAME_TEXTS = 3
 _SAID_AGAIN = (
-    "A Stop hook told the orchestrator to continue, but the orchestrator ended with the same text "
-    f"{_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
+    "A Stop or after_run hook told the orchestrator to continue, but the orchestrator ended with the same "
+    f"text {_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5
@@ -73,10 +76,15 @@ class PromptRefused(PlanckError):
     """The prompt is empty or too large, the orchestrator's inbox is full, or a hook refuses it."""
 
 
-def _is_empty(said: str | UserMessage) -> bool:
+def _check_prompt(said: object) -> None:
     if isinstance(said, str):
-        return not said.strip()
-    return not said.text.strip() and not any(isinstance(part, Image) for part in said.parts)
+        empty = not said.strip()
+    elif isinstance(said, UserMessage):
+        empty = not said.text.strip() and not any(isinstance(part, Image) for part in said.parts)
+    else:
+        raise refuse(f"The prompt must be a string or a UserMessage, not {said!r}.")
+    if empty:
+        raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
 
 
 class AgentError(PlanckError):
@@ -335,8 +343,7 @@ class OpenSession:
         member = self._member(agent)
         if not self._runs.locked():
             self._team.context = copy_context()
-        if _is_empty(said):
-            raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
+        _check_prompt(said)
         if not id:
             return await self._send(member, said, steer, origin)
         from planck.headless.requests import make_key  # few prompts have a key
@@ -548,10 +555,9 @@ class OpenSession:
         If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
         process has taken the session over, this one is closed and `writer_conflict` raised.
         """
+        _check_prompt(prompt)
         if output_type is None:
             return await self._run(prompt, timeout, origin)
-        if _is_empty(prompt):
-            raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
         from planck.headless.embedding.typed import OutputType
 
         return await OutputType(output_type).run_typed(self, prompt, timeout=timeout)
@@ -563,16 +569,32 @@ class OpenSession:
 
         Leaving the loop early cancels the run; use `contextlib.aclosing` to have that happen at once.
         """
-        last = self.head
+        _check_prompt(prompt)
+        self._refuse_run(timeout)
+        bounds: list[int] = []
+        began = asyncio.Event()
+
+        async def go() -> None:
+            async with self._runs:
+                bounds.append(self.head)
+                began.set()
+                try:
+                    await self._run_alone(prompt, timeout, Origin.USER)
+                finally:
+                    bounds.append(self._opened.store.head)
+
         # A task of its own: a program that is slow to take an event does not hold up the run.
-        running = asyncio.ensure_future(self._run(prompt, timeout, Origin.USER))
+        running = asyncio.ensure_future(go())
+        running.add_done_callback(lambda _: began.set())
         try:
+            await began.wait()  # another run may come first, whose events are not ours
+            last = bounds[0] if bounds else 0
             async with aclosing(self.events(last)) as events:
-                while not running.done() or last < self.head:
+                while bounds and (not running.done() or last < bounds[1]):
                     taking = asyncio.ensure_future(anext(events, None))
                     try:
                         await asyncio.wait({taking, running}, return_when=asyncio.FIRST_COMPLETED)
-                        if not taking.done() and last >= self.head:
+                        if not taking.done() and last >= bounds[-1]:
                             break
                         event = await taking
                     finally:
@@ -580,6 +602,8 @@ class OpenSession:
                     if event is None:
                         break  # the session was closed
                     last = event.seq or last
+                    if len(bounds) == 2 and last > bounds[1]:
+                        break  # the next run has begun
                     yield event
             await running  # raises what the run raised, such as a refused prompt
         finally:
@@ -598,13 +622,38 @@ class OpenSession:
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
         """Without a prompt it waits for what goes on already."""
+        self._refuse_run(timeout)
         async with self._runs:
             return await self._run_alone(prompt, timeout, origin)
+
+    def _refuse_run(self, timeout: float | None) -> None:
+        """Raises for a wrong timeout, and where a tool or a hook would wait for the run that it is in."""
+        check_options(timeout=timeout)
+        if self._runs.locked() and self.id in _running.get():
+            raise AgentError(
+                ErrorKind.DEADLOCK,
+                f"A tool or hook of session {self.name!r} cannot wait for another run of this session. "
+                "Use session.prompt(), which does not wait, or another session.",
+            )
 
     async def _run_alone(
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
         began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
+        within = _running.set(_running.get() | {self.id})
+        try:
+            return await self._run_counted(prompt, timeout, origin, began, tally)
+        finally:
+            _running.reset(within)
+
+    async def _run_counted(
+        self,
+        prompt: str | UserMessage | None,
+        timeout: float | None,
+        origin: Origin,
+        began: float,
+        tally: RunTally,
+    ) -> RunResult:
         self._team.context = copy_context()
         self._withheld = None
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts

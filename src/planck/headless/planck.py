@@ -120,6 +120,8 @@ class Planck:
         check_methods("approver", approver, ("decide",))
         for name, provider in (providers or {}).items():
             check_methods(f"providers[{name!r}]", provider, ("stream",))
+        if not isinstance(trust, bool | Trust):
+            raise refuse(f"trust must be True or False, not {trust!r}.")
         check_flags(flags or {})
         check_compactors(compactors)
         check_methods("tracer", tracer, ("start_span",))
@@ -434,8 +436,9 @@ class Planck:
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        Mode, dry run, steps and the rest of its budget are those that it had, unless an argument says
-        otherwise. With `settings`, which has every option of this run, nothing is kept. With a model, its
+        Mode, dry run, steps, disallowed tools and the rest of its budget are those that it had, unless an
+        argument says otherwise. With `settings`, which has every option of this run, nothing is
+        kept. With a model, its
         orchestrator goes on with that one. `tools`, `deps` and `hooks` as in `start`:
         no log holds a function. A `store` that the program has needs no name.
         """
@@ -478,7 +481,16 @@ class Planck:
                 options = replace(options, dry_run=dry_run)
             spills = self._spills(log.id)
             own = _join_hooks(hooks)
-            plan = SessionSetup(self._runtime, log.id, spills, options, tools=tools, deps=deps, hooks=own)
+            plan = SessionSetup(
+                self._runtime,
+                log.id,
+                spills,
+                options,
+                tools=tools,
+                deps=deps,
+                hooks=own,
+                kept=settings is None,
+            )
             place = await plan.look_around()
             other = self._providers.resolve(options.model) if options.model else None
             wired = SessionWiring(plan, log.journal, place, lead_model=other)

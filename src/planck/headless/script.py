@@ -140,13 +140,14 @@ def run(
     runs already, in a notebook or a server, use `Planck` itself.
     """
     _refuse_running_loop()
-    check_options(timeout=timeout, resume=resume)
+    check_options(timeout=timeout, resume=resume, dry_run=dry_run)
     given = (
         ("team", team),
         ("name", name),
         ("id", id),
         ("stored=False", not stored),
         ("history", history),
+        ("compactor", compactor),
         ("store", store),
     )
     unfit = [said for said, one in given if one]

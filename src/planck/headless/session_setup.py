@@ -76,14 +76,17 @@ class SessionSetup:
         stored: bool = True,
         deps: Any = None,
         hooks: "ProgramHooks | None" = None,
+        kept: bool = False,
     ) -> None:
         """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
-        what they find in their context."""
+        what they find in their context. `kept`: the options are those of the log, and nobody
+        wrote them now."""
         project, config = runtime.project.fork(), runtime.project.config
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
         self.deps = deps
         self.hooks = hooks
+        self._kept = kept
         self.options = options
         self.spills = spills
         """What is kept beside the log."""
@@ -122,7 +125,8 @@ class SessionSetup:
             return None
         names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
         peers = bool(self.runtime.peers.plan.select())
-        return read_tool_flags(options.allowed_tools, options.disallowed_tools, names, others=peers)
+        others = peers or self._kept  # a tool of the program may be gone
+        return read_tool_flags(options.allowed_tools, options.disallowed_tools, names, others=others)
 
     def withholds(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self.withheld)

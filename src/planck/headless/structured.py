@@ -111,7 +111,14 @@ class AnswerSchema:
             took += last.duration_ms
             # Of both turns: what they cost, and what was denied in them.
             whole = session.result(after, took) if not session.closed else last
-            result = msgspec.structs.replace(whole, status=last.status, exit_code=last.exit_code)
+            # But its text as it was given out: a hook may have withheld it.
+            result = msgspec.structs.replace(
+                whole,
+                status=last.status,
+                exit_code=last.exit_code,
+                text=last.text,
+                errors=(*result.errors, *last.errors),
+            )
             if result.status is not TurnStatus.COMPLETED or not result.text.strip():
                 return result
             answer = self.check(result.text)

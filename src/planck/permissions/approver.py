@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -52,9 +53,12 @@ class Approvals:
         question = replace(question, asked=self._clock.now())
         try:
             async with asyncio.timeout(self._patience):
-                answer = await self._approver.decide(question)
+                deciding: Any = self._approver.decide(question)
+                answer = await deciding if inspect.isawaitable(deciding) else deciding
         except TimeoutError:
             return _give_up(question, "nobody answered in time")
+        if not isinstance(answer, Answer):
+            raise TypeError(f"decide() of the approver must be async and return an Answer, not {answer!r}")
         if (answer.question_id, answer.digest) != (question.id, question.digest):
             return _give_up(question, "the answer was for another question")
         if answer.allow and answer.scope is not Scope.ONCE and not question.rule:

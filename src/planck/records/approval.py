@@ -108,6 +108,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
+    """What the user decides about one `Question`, which it names by id and digest."""
+
     question_id: str
     digest: str
     """Of the question that was seen: an answer fits no other."""

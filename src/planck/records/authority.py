@@ -6,6 +6,8 @@ import msgspec
 
 
 class Mode(StrEnum):
+    """What agents may do without a question, from the strictest mode to the widest."""
+
     READ_ONLY = "read-only"
     PLAN = "plan"
     ASK = "ask"

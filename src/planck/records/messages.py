@@ -49,6 +49,8 @@ class StopReason(StrEnum):
 
 
 class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaults=True):
+    """What is said to a model in the user's place: texts, and images beside them."""
+
     parts: tuple[Text | Image, ...]
     sender: str = ""
     """The agent, the `SUMMARY`, or the origin that spoke in the user's place; empty: the user."""

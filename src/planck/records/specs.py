@@ -237,6 +237,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Folders beside the workspace that its agents may work in."""
     max_tokens: int | None = None
     """What this run may read and write; None: nothing was said."""
+    disallowed_tools: tuple[str, ...] = ()
+    """What its agents were not given, or not allowed."""
     session_budget: dict[str, float] = {}
     """By unit, what the configuration gives the session over all its runs."""
 

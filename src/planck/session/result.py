@@ -48,6 +48,8 @@ class RunBudget(msgspec.Struct, frozen=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a run: its status, its text, what it cost and what went wrong."""
+
     status: TurnStatus
     text: str = ""
     session_id: str

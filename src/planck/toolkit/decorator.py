@@ -220,14 +220,19 @@ class _Parameters:
         hints = _hints(function, label)
         self.label = label
         first = next(iter(signature.parameters), "")
-        self.needs_object = first == "self" and first not in hints
+        self.needs_object = first in ("self", "cls") and first not in hints
         """It is a method, read from no object."""
         kept = [p for name, p in signature.parameters.items() if not (self.needs_object and name == first)]
         self._models: dict[str, Model] = {}
         if "pydantic" in sys.modules:  # else no annotation has anything of it
             from planck.toolkit.models import read_pydantic
 
-            kept, self._models = read_pydantic(kept, hints)
+            try:
+                kept, self._models = read_pydantic(kept, hints)
+            except TypeError as problem:
+                raise InvalidTool(
+                    f"{label}() has a parameter that pydantic cannot represent ({problem}); change its type"
+                ) from problem
         self._signature = signature.replace(parameters=kept)
         self._context = next(
             (p.name for p in self._signature.parameters.values() if _is_context(p, hints)), ""
@@ -253,7 +258,7 @@ class _Parameters:
     def bind(self, args: dict[str, Any], ctx: ToolContext) -> inspect.BoundArguments | Err:
         """Absent arguments stay absent, so that the function's own defaults apply."""
         try:
-            read = msgspec.convert(args, self._struct, dec_hook=decode_path)
+            read = msgspec.convert(args, self._struct, str_keys=True, dec_hook=decode_path)
             models = {name: one.read(args[name]) for name, one in self._models.items() if name in args}
         except ValueError as problem:  # of msgspec and of pydantic
             return Err(ErrorKind.INVALID_ARGS, str(problem))

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
 
 
@@ -13,8 +13,12 @@ class Model:
     """A type that pydantic reads."""
 
     def __init__(self, hint: Any) -> None:
-        self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
-        self.schema = _drop_titles(self._adapter.json_schema(ref_template="#/$defs/{model}"))
+        """Raises `TypeError` for what pydantic cannot represent."""
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
+            self.schema = _drop_titles(self._adapter.json_schema(ref_template="#/$defs/{model}"))
+        except PydanticUserError as problem:
+            raise TypeError(str(problem).partition(". ")[0].splitlines()[0]) from problem
 
     def read(self, value: Any) -> Any:
         """Raises `ValueError` for what does not fit."""

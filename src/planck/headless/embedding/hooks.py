@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from planck.headless.session_setup import refuse
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records.history import History
-from planck.records.messages import AssistantMessage, Message, Text
+from planck.records.messages import AssistantMessage, Message, Part, Text, ToolCall
 from planck.records.outcome import Err, ErrorKind
 from planck.tools.results import Finished
 
@@ -102,7 +103,7 @@ class ProgramHooks:
     ) -> Refuse | dict[str, Any]:
         """Returns the arguments that the call has in the end."""
         for hook in self._hooks:
-            use = ToolUse(agent, call_id, tool, dict(args))
+            use = ToolUse(agent, call_id, tool, deepcopy(args))  # what it changes in place is not a wish
             found = await _wait(hook.before_tool(use))
             if isinstance(found, Refuse):
                 return found
@@ -114,11 +115,21 @@ class ProgramHooks:
         for hook in self._hooks:
             found = await _wait(hook.after_tool(use, done.output))
             if isinstance(found, Refuse):
-                refused = Err(ErrorKind.PERMISSION_DENIED, f"the result was withheld: {found.reason}")
-                return replace(done, outcome=refused, output=str(refused), images=(), spilled=False, whole="")
+                return _withhold(
+                    done, ErrorKind.PERMISSION_DENIED, f"the result was withheld: {found.reason}"
+                )
             output = _expect(found, str, done.output, "after_tool", "Refuse, a text or None")
             done = done if output == done.output else replace(done, output=output)
         return done
+
+    @property
+    def looks_at_results(self) -> bool:
+        return any(getattr(hook.after_tool, "__func__", None) is not Hooks.after_tool for hook in self._hooks)
+
+    def withhold(self, done: Finished) -> Finished:
+        """Returns a result that no hook could look at, without what it says."""
+        why = "the call ended, but the turn was stopped before the program's hooks had looked at the result"
+        return _withhold(done, ErrorKind.INTERRUPTED, why)
 
     async def before_prompt(self, text: str) -> Refuse | str:
         for hook in self._hooks:
@@ -176,8 +187,7 @@ class _Watched:
                 raise _refuse_call(found)
             text = _expect(found, str, answer.text, "after_model", "Refuse, a text or None")
             if text != answer.text:
-                others = tuple(part for part in answer.parts if not isinstance(part, Text))
-                answer = replace(answer, parts=(Text(text), *others))
+                answer = replace(answer, parts=_change_text(answer.parts, text))
         return answer
 
 
@@ -187,6 +197,20 @@ def _change(request: Request, before: ModelUse, use: ModelUse) -> Request:
     tools = [tool for tool in request.tools if tool.name in use.tools]
     changed = replace(request, system=use.system, params=use.params, tools=tools)
     return changed if use.messages is before.messages else replace(changed, history=History(use.messages))
+
+
+def _change_text(parts: Sequence[Part], text: str) -> tuple[Part, ...]:
+    """Returns the parts with one text, where the first was: a vendor wants thoughts before it."""
+    first = next((i for i, part in enumerate(parts) if isinstance(part, Text | ToolCall)), len(parts))
+    head, tail = (
+        [part for part in some if not isinstance(part, Text)] for some in (parts[:first], parts[first:])
+    )
+    return (*head, Text(text), *tail)
+
+
+def _withhold(done: Finished, kind: ErrorKind, why: str) -> Finished:
+    refused = Err(kind, why)
+    return replace(done, outcome=refused, output=str(refused), images=(), spilled=False, whole="")
 
 
 def _refuse_call(refused: Refuse) -> ProviderError:

@@ -153,8 +153,11 @@ def read_member(
 def _read_member(member: object) -> MemberEntry:
     if not isinstance(member, Member):
         raise refuse(f"{member!r} is not a Member. Create one with Member(type=...).")
-    if isinstance(member.tools, str):
-        raise refuse(f"tools of {_name(member)!r} must be a list, not {member.tools!r}.")
+    for name in ("tools", "skills", "roots"):
+        if isinstance(given := getattr(member, name), str) or not isinstance(given, Sequence):
+            raise refuse(f"{name} of {_name(member)!r} must be a list, not {given!r}.")
+    if not isinstance(member.opts, Mapping):
+        raise refuse(f"opts of {_name(member)!r} must be a mapping, not {member.opts!r}.")
     for tool in member.tools:
         if not isinstance(tool, str):
             check_tool(tool)

@@ -11,7 +11,7 @@ from planck.headless.open_session import OpenSession
 from planck.headless.session_setup import refuse
 from planck.headless.structured import AnswerSchema
 from planck.records.messages import Image, Text, UserMessage, user_text
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.session.result import RunResult
 from planck.toolkit.decorator import decode_path, describe_path
 
@@ -27,6 +27,8 @@ class TypedResult(RunResult, Generic[T], frozen=True, kw_only=True):
     def require_data(self) -> T:
         """Returns the answer, or raises `PlanckError` with the run's first error."""
         self.raise_for_status()
+        if not self.ok:
+            raise PlanckError(ErrorKind.INVALID_RESPONSE, "The run ended without an answer. Prompt it again.")
         return self.data  # type: ignore[return-value]  # T may allow None
 
 
@@ -37,12 +39,12 @@ class OutputType(AnswerSchema, Generic[T]):
         self._kind = kind
         self._model: Any = None
         name = getattr(kind, "__name__", str(kind))
-        if "pydantic" in sys.modules:
-            from planck.toolkit.models import Model, uses_pydantic
-
-            if uses_pydantic(kind) or _has_pydantic_fields(kind, uses_pydantic):
-                self._model = Model(kind)
         try:
+            if "pydantic" in sys.modules:
+                from planck.toolkit.models import Model, uses_pydantic
+
+                if uses_pydantic(kind) or _has_pydantic_fields(kind, uses_pydantic):
+                    self._model = Model(kind)
             schema = self._model.schema if self._model else _make_schema(kind)
         except (TypeError, NameError) as problem:
             raise refuse(f"output_type cannot be {name}: {problem}. Use another type.") from None
@@ -64,7 +66,7 @@ class OutputType(AnswerSchema, Generic[T]):
         found: T = (
             self._model.read(value)
             if self._model
-            else msgspec.convert(value, self._kind, dec_hook=decode_path)
+            else msgspec.convert(value, self._kind, str_keys=True, dec_hook=decode_path)
         )
         return found
 

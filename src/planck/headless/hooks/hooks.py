@@ -246,8 +246,11 @@ class Hooked:
 
     def take_unread(self) -> list[Finished]:
         """Past no hook: nothing may wait where a turn was stopped."""
-        changed = self._hooks.changed
-        return [_tell_change(done, changed.pop(done.call.id, "")) for done in self._executor.take_unread()]
+        program, changed = self._hooks.program, self._hooks.changed
+        unread = self._executor.take_unread()
+        if program and program.looks_at_results:
+            unread = [program.withhold(done) for done in unread]
+        return [_tell_change(done, changed.pop(done.call.id, "")) for done in unread]
 
     async def _past_hooks(self, done: Finished, changed: str) -> Finished:
         program, files = self._hooks.program, self._hooks.has("PostToolUse", "PostToolUseFailure")
