@@ -70,8 +70,12 @@ class ApprovalPrompt:
 
     @_reason_for.setter
     def _reason_for(self, question: Question | None) -> None:
-        self._reason_of = question
+        before, self._reason_of = self._reason_of, question
         self._screen.private = question is not None
+        if before is None and question is not None:
+            self._screen.set_aside()
+        elif before is not None and question is None:
+            self._screen.bring_back()
 
     async def confirm(self, offer: str, keys: Collection[str]) -> str:
         """One of the keys, for something that no agent asks; what one asks meanwhile goes first."""
