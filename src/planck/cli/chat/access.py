@@ -69,7 +69,7 @@ async def run_config(talk: "Talk", rest: str) -> None:
     from planck.headless import explain_config
 
     talk.planck.resources.refresh()
-    origins = explain_config(talk.planck.resources.loaded, rest)
+    origins = explain_config(talk.planck.resources.loaded, rest, defaults=False)
     if not rest:  # what nobody has set is in the reference
         origins = [origin for origin in origins if origin.source != "built-in"]
     for origin in origins:
