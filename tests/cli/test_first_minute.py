@@ -224,6 +224,21 @@ async def test_a_key_is_entered_without_being_shown(tmp_path: Path) -> None:
     assert list(json.loads((bench.home / "credentials.json").read_text())["providers"]) == ["anthropic"]
 
 
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("provider", ["mine", "ollama"], ids=["configured", "built in"])
+async def test_login_says_that_a_provider_needs_no_key(tmp_path: Path, provider: str, columns: int) -> None:
+    entry = {"type": "openai", "base_url": "http://127.0.0.1:9", "has_api_key": False}
+    run = await talk(
+        Bench(tmp_path, "", default_model="mine/m", providers={"mine": entry}), columns=columns, ready="> "
+    )
+    run.type(f"/login {provider}\r")
+    await run.until_seen(lambda rows: f"Provider {provider} needs no key" in " ".join(rows))
+    run.type("/login nobody\r")
+    await run.until("Unknown provider 'nobody'")
+    assert f"Unknown provider '{provider}'" not in run.text
+    await leave(run)
+
+
 async def test_config_prints_only_the_fields_that_are_set(tmp_path: Path) -> None:
     models = [{"id": "big", "model": "m2", "provider": "mine", "price": {"input": 1, "output": 2}}]
     entry = {"type": "openai", "base_url": "http://127.0.0.1:9", "has_api_key": False}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from planck.cli.chat.intent import suggest
@@ -118,6 +119,7 @@ async def run_doctor(talk: "Talk", rest: str) -> None:
 
 
 async def run_login(talk: "Talk", rest: str) -> None:
+    from planck.headless import ModelError
 
     auth, frontend = talk.planck.auth, talk.frontend
     rows = {row["provider"]: row for row in auth.status() if row["has_api_key"]}
@@ -128,6 +130,8 @@ async def run_login(talk: "Talk", rest: str) -> None:
         say(frontend, "/login PROVIDER stores a key, or signs you in.", "dim")
         return
     if rest not in rows:
+        with suppress(ModelError):  # nobody knows such a provider
+            auth.check_takes_key(rest)
         say(
             frontend,
             f"Unknown provider {rest!r}.{suggest(rest, rows)} Providers: {', '.join(rows)}.",
