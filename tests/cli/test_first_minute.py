@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,48 @@ async def test_a_key_is_entered_without_being_shown(tmp_path: Path) -> None:
     at = await run.until("Nothing was stored", at)
     await leave(run)
     assert list(json.loads((bench.home / "credentials.json").read_text())["providers"]) == ["anthropic"]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("provider", ["mine", "ollama"], ids=["configured", "built in"])
+async def test_login_says_that_a_provider_needs_no_key(tmp_path: Path, provider: str, columns: int) -> None:
+    entry = {"type": "openai", "base_url": "http://127.0.0.1:9", "has_api_key": False}
+    run = await talk(
+        Bench(tmp_path, "", default_model="mine/m", providers={"mine": entry}), columns=columns, ready="> "
+    )
+    run.type(f"/login {provider}\r")
+    await run.until_seen(lambda rows: f"Provider {provider} needs no key" in " ".join(rows))
+    run.type("/login nobody\r")
+    await run.until("Unknown provider 'nobody'")
+    assert f"Unknown provider '{provider}'" not in run.text
+    await leave(run)
+
+
+async def test_config_prints_only_the_fields_that_are_set(tmp_path: Path) -> None:
+    models = [{"id": "big", "model": "m2", "provider": "mine", "price": {"input": 1, "output": 2}}]
+    entry = {"type": "openai", "base_url": "http://127.0.0.1:9", "has_api_key": False}
+    quotas = {"*": {"usd_per_day": 0}}
+    bench = Bench(
+        tmp_path, "", default_model="mine/m", providers={"mine": entry}, models=models, quotas=quotas
+    )
+    run = await talk(bench, columns=400)
+    run.type("/config\r")
+    await run.until("/config KEY explains")
+    assert 'price": {"input": 1.0, "output": 2.0}}]  (from' in run.text
+    said = [row for row in run.seen if " = " in row]
+    await leave(run)
+    explained = await bench.run("config", "explain", "providers.mine")
+    for row in (*said, explained.out):
+        assert not re.search(r'": (""|null|\{\}|\[\])', row), row
+    for row in (
+        f"providers.mine = {json.dumps(entry)}",
+        'models = [{"id": "big", "model": "m2", "provider": "mine", "price": ',
+        f"quotas = {json.dumps({'*': {'usd_per_day': 0.0}})}",
+    ):
+        assert any(one.startswith(row) for one in said), (row, said)
+    assert f"providers.mine = {json.dumps(entry)}" in explained.out
+    whole = json.loads((await bench.run("config", "explain", "providers.mine", "--json")).out)
+    assert whole[0]["value"]["oauth"] is None  # programs get every field
 
 
 async def test_a_named_file_is_one_line_and_not_the_title(tmp_path: Path) -> None:

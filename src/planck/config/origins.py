@@ -22,19 +22,48 @@ class Origin(msgspec.Struct, frozen=True):
 
 def show_config(config: Config) -> dict[str, Any]:
     """Returns the effective configuration without secrets."""
-    values: dict[str, Any] = hide(msgspec.to_builtins(config))
-    values.pop("addresses")
-    for entry in values["providers"].values():
-        entry.pop("withhold_key")
-    return values
+    return _hide_secrets(msgspec.to_builtins(config))
 
 
-def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
-    """Returns where every key comes from, or one (`limits` or `limits.steps`)."""
+def _hide_secrets(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns values of the configuration without secrets and without what only the loader sets."""
+    shown: dict[str, Any] = hide(values)
+    shown.pop("addresses", None)
+    for entry in shown.get("providers", {}).values():
+        entry.pop("withhold_key", None)
+    return shown
+
+
+def _omit_defaults(value: Any) -> Any:
+    """Returns plain values, without the fields of structs that have their default."""
+    if isinstance(value, msgspec.Struct):
+        plain = {}
+        for field in msgspec.structs.fields(value):
+            factory = field.default_factory
+            default = field.default if factory is msgspec.NODEFAULT else factory()
+            if (own := getattr(value, field.name)) != default:
+                plain[field.encode_name] = _omit_defaults(own)
+        return plain
+    if isinstance(value, dict):
+        return {key: _omit_defaults(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_omit_defaults(inner) for inner in value]
+    return msgspec.to_builtins(value)
+
+
+def explain_config(loaded: Loaded, key: str = "", *, defaults: bool = True) -> list[Origin]:
+    """Returns where every key comes from, or one (`limits` or `limits.steps`).
+
+    `defaults`: whether providers, models and other entries show the fields that have their default.
+    """
     wanted = [k for k in _list_keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
     if not wanted:
         raise ConfigError(ErrorKind.NOT_FOUND, name_unknown_key(key, key, _list_keys(loaded)))
-    return [_find_origin(loaded, k) for k in wanted]
+    values = show_config(loaded.config)
+    if not defaults:
+        for name, value in _hide_secrets(_omit_defaults(loaded.config)).items():
+            values[name] = {**values[name], **value} if name in MERGED else value
+    return [_find_origin(loaded, k, values) for k in wanted]
 
 
 def _list_keys(loaded: Loaded) -> list[str]:
@@ -48,10 +77,10 @@ def _list_keys(loaded: Loaded) -> list[str]:
     return found
 
 
-def _find_origin(loaded: Loaded, key: str) -> Origin:
+def _find_origin(loaded: Loaded, key: str, values: dict[str, Any]) -> Origin:
     top, _, part = key.partition(".")
     sources = [layer.origin(top) for layer in loaded.layers if _says(layer.values, top, part)]
-    value = show_config(loaded.config)[top]
+    value = values[top]
     if part:
         value = value[part]
     if top == "models":  # concatenated: every place counts, none is overruled

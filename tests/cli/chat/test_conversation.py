@@ -121,6 +121,40 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
     assert not (bench.work / "ran").exists()
 
 
+def as_paste(text: str) -> str:
+    """As a terminal sends it; unlike keys, it leaves nobody writing who must stop before a key answers."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.mark.parametrize("left", ["\r", "\x1b"], ids=["sent", "denied"])
+async def test_a_draft_is_no_part_of_what_to_change_and_is_back_afterwards(tmp_path: Path, left: str) -> None:
+    replies = [bash("touch ran"), chat.text("I look elsewhere")]
+    async with WireServer(replies) as server:
+        run = await talk(Bench(tmp_path, server.url), "go")
+        box = await run.until(KEYS)
+        run.type(as_paste("my draft"))
+        await run.until_seen(lambda rows: "> my draft" in rows)
+        run.type("e")
+        at = await run.until("what to change", box)
+        await run.until_seen(lambda rows: ">" in rows and "> my draft" not in rows)
+        run.type("use git log")
+        await run.until_seen(lambda rows: "> use git log" in rows)
+        if left == "\x1b":  # what is written stays, so that it is not lost, and is not mixed with the draft
+            run.type("\x1b")
+            await run.until("Your draft returns after this", at)
+            await run.until_seen(lambda rows: "> use git log" in rows)
+            run.type("\x03")
+        else:
+            run.type("\r")
+        await run.until("Completed", box)
+        await run.until_seen(lambda rows: "> my draft" in rows)
+        run.type("\x03")
+        await run.until_seen(lambda rows: ">" in rows)
+        await leave(run, at)
+    assert "my draft" not in last_message(server)
+    assert ('a change: "use git log".' in last_message(server)) == (left == "\r")
+
+
 @pytest.mark.parametrize("key", ["\x1b", "n", "\x04"])
 async def test_a_refusal_takes_one_line_and_the_turn_goes_on(tmp_path: Path, key: str) -> None:
     async with WireServer([bash("touch ran"), chat.text("I go on")]) as server:

@@ -210,6 +210,31 @@ async def test_an_answer_says_whose_call_it_was_where_several_agents_ask(tmp_pat
         await leave(run)
 
 
+@pytest.mark.parametrize("columns", [80, 40])
+async def test_for_whom_an_agent_works_stands_in_its_box_only(tmp_path: Path, columns: int) -> None:
+    brains = Brains(
+        {
+            "lead": [chat.calls(delegate("ann")), chat.text("ann is done")],
+            "ann": [bash("touch ran"), chat.text("I look elsewhere")],
+        }
+    )
+    async with WireServer(brains) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(
+            bench, "--team", make_duo(tmp_path), "go", columns=columns, ready="ann (works for lead) asks"
+        )
+        assert "planck: ann asks to use bash\x07" in run.text
+        await run.until_seen(lambda rows: any(row.endswith("n e o") for row in rows))
+        run.type("e")
+        seen = await run.until_seen(lambda rows: any("Enter sends" in row for row in rows))
+        row = next(row for row in seen if "Enter sends" in row)
+        assert row.startswith("▲ Tell ann what to change" if columns == 80 else "▲ Change")
+        run.type("look\r")
+        await run.until("Completed")
+        assert sum("works for" in row for row in run.seen) == 1
+        await leave(run)
+
+
 async def test_what_to_change_about_a_call_that_was_stopped_answers_no_other(tmp_path: Path) -> None:
     gate, chosen = asyncio.Event(), ["ann"]
 

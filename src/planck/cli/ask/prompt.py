@@ -70,8 +70,12 @@ class ApprovalPrompt:
 
     @_reason_for.setter
     def _reason_for(self, question: Question | None) -> None:
-        self._reason_of = question
+        before, self._reason_of = self._reason_of, question
         self._screen.private = question is not None
+        if before is None and question is not None:
+            self._screen.set_aside()
+        elif before is not None and question is None:
+            self._screen.bring_back()
 
     async def confirm(self, offer: str, keys: Collection[str]) -> str:
         """One of the keys, for something that no agent asks; what one asks meanwhile goes first."""
@@ -147,7 +151,7 @@ class ApprovalPrompt:
             keys = keys if count_columns(ask + keys) <= width else ""
             return cut(((ask + keys, "yellow bold"),), width)
         if self._reason_for:
-            who = fit_line(self._reason_for.agent, 40)
+            who = fit_line(_name_agent(self._reason_for), 40)
             ask = f"▲ Tell {who} what to change"
             show = name_key(self._screen.key_map, "output")
             keys = f": Enter sends, Esc denies{f', {show} shows it all' if show else ''}"
@@ -290,7 +294,11 @@ class ApprovalPrompt:
         if allow and question.id in self._shown_whole:
             self._approve(question.call_id)
         if question.asks != "permission":
-            say(self._view, f"  {'Answered' if allow else 'Declined'}: {fit_line(question.agent, 80)}", "dim")
+            say(
+                self._view,
+                f"  {'Answered' if allow else 'Declined'}: {fit_line(_name_agent(question), 80)}",
+                "dim",
+            )
         elif allow or not question.call_id:  # of a call that is denied, its end says so
             said, what = _SAID[key] if allow else "Denied", name_call(question)
             if allow and question.folder:
@@ -310,7 +318,7 @@ class ApprovalPrompt:
         self._print(box.lines)
         if self._shown != question.id:
             what = f"to use {question.tool}" if question.asks == "permission" else "you something"
-            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks {what}")
+            self._screen.notify(f"planck: {fit_line(_name_agent(question), 40)} asks {what}")
         self._shown, self._pushed = question.id, 0
 
     def _show_whole(self, question: Question, count: int) -> None:

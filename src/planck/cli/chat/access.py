@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from planck.cli.chat.intent import suggest
@@ -69,7 +70,7 @@ async def run_config(talk: "Talk", rest: str) -> None:
     from planck.headless import explain_config
 
     talk.planck.resources.refresh()
-    origins = explain_config(talk.planck.resources.loaded, rest)
+    origins = explain_config(talk.planck.resources.loaded, rest, defaults=False)
     if not rest:  # what nobody has set is in the reference
         origins = [origin for origin in origins if origin.source != "built-in"]
     for origin in origins:
@@ -118,6 +119,7 @@ async def run_doctor(talk: "Talk", rest: str) -> None:
 
 
 async def run_login(talk: "Talk", rest: str) -> None:
+    from planck.headless import ModelError
 
     auth, frontend = talk.planck.auth, talk.frontend
     rows = {row["provider"]: row for row in auth.status() if row["has_api_key"]}
@@ -128,6 +130,8 @@ async def run_login(talk: "Talk", rest: str) -> None:
         say(frontend, "/login PROVIDER stores a key, or signs you in.", "dim")
         return
     if rest not in rows:
+        with suppress(ModelError):  # nobody knows such a provider
+            auth.check_takes_key(rest)
         say(
             frontend,
             f"Unknown provider {rest!r}.{suggest(rest, rows)} Providers: {', '.join(rows)}.",

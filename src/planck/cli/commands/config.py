@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "show":
         print_json(headless.show_config(loaded.config))
         return 0
-    origins = headless.explain_config(loaded, options.key)
+    origins = headless.explain_config(loaded, options.key, defaults=options.json)
     if options.json:
         print_json(origins)
         return 0

@@ -119,6 +119,8 @@ class InputController:
         if self._answer and not self._answer.done():
             self._answer.set_result("")
         self._remember(self.input.take().strip())
+        self.input.bring_back()
+        self._history.add(self.input.take().strip())
 
     def use(self, key_map: KeyMap) -> None:
         self._key_map = key_map

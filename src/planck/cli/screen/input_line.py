@@ -47,6 +47,9 @@ class InputLine:
         """The entry of the history that is shown; None: what is being typed."""
         self._kept = ""
         self.search: Search | None = None
+        self._aside = ""
+        self._due = False
+        """Whether what was set aside comes back as soon as the input is empty."""
 
     @property
     def text(self) -> str:
@@ -76,6 +79,7 @@ class InputLine:
         if stroke.text and ord(stroke.text[0]) >= _FOLD:
             stroke = stroke._replace(text="\ufffd")
         self._editor.press(stroke)
+        self._return_aside()
 
     def insert(self, text: str) -> None:
         """A paste; a long one is folded, and sent whole all the same."""
@@ -103,9 +107,30 @@ class InputLine:
     def take(self) -> str:
         """The message; the input is empty afterwards."""
         text = self.text
+        self._empty()
+        self._return_aside()
+        return text
+
+    def _empty(self) -> None:
         self._editor.replace("")
         self._at, self._kept, self.search = None, "", None
-        return text
+
+    def set_aside(self) -> None:
+        """Empties the input for another text; what stands in it waits for `bring_back`."""
+        self._aside = "\n".join(filter(None, (self._aside, self._editor.text)))
+        self._due = False
+        self._empty()
+
+    def bring_back(self) -> bool:
+        """Brings back what was set aside once the input is empty; returns whether it still waits."""
+        self._due = bool(self._aside)
+        self._return_aside()
+        return self._due
+
+    def _return_aside(self) -> None:
+        if self._due and not self._editor.text:
+            self._editor.replace(self._aside)
+            self._aside, self._due = "", False
 
     def older(self) -> bool:
         """One entry back, if the cursor stands in the first line; False: there is none, or it does not."""

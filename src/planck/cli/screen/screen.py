@@ -191,6 +191,17 @@ class Screen:
         self._note_draft()
         self.touch()
 
+    def set_aside(self) -> None:
+        """Empties the input for another text; `bring_back` shows again what stood in it."""
+        self._controller.input.set_aside()
+        self.touch()
+
+    def bring_back(self) -> None:
+        """Shows what was set aside, now or once what is in the input is sent or cleared."""
+        if self._controller.input.bring_back():
+            self.hint("Your draft returns after this")
+        self.touch()
+
     def keep_draft(self, folder: Path, place: str, name: str, *, others: bool = False) -> bool:
         """Keeps what is typed in a file from now on; whether a text that was left there is back in the input.
 
