@@ -36,6 +36,13 @@ async def test_a_stream_has_every_event_of_its_run_and_ends_with_it(tmp_path: Pa
             assert any(event.type == "text_delta" for event in seen)
 
 
+async def test_a_stream_has_also_what_is_said_as_soon_as_it_begins(tmp_path: Path) -> None:
+    """Nothing waits for a disk here, so that a run can be over before its reader is woken."""
+    async with started(tmp_path, ["done"] * 100, stored=False) as session:
+        for _ in range(100):
+            assert "text_delta" in [event.type async for event in session.stream("go")]
+
+
 async def test_a_slow_reader_of_a_stream_misses_nothing(tmp_path: Path) -> None:
     async with started(
         tmp_path, [*[[("list_dir", {"path": f"./{'/' * n}"})] for n in range(5)], "done"]

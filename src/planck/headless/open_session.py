@@ -572,12 +572,13 @@ class OpenSession:
         _check_prompt(prompt)
         self._refuse_run(timeout)
         bounds: list[int] = []
-        began = asyncio.Event()
+        began, subscribed = asyncio.Event(), asyncio.Event()
 
         async def go() -> None:
             async with self._runs:
                 bounds.append(self.head)
                 began.set()
+                await subscribed.wait()  # what is said before that is in no reader's queue
                 try:
                     await self._run_alone(prompt, timeout, Origin.USER)
                 finally:
@@ -592,6 +593,7 @@ class OpenSession:
             async with aclosing(self.events(last)) as events:
                 while bounds and (not running.done() or last < bounds[1]):
                     taking = asyncio.ensure_future(anext(events, None))
+                    subscribed.set()  # the run goes on after the first step of `taking`, which subscribes
                     try:
                         await asyncio.wait({taking, running}, return_when=asyncio.FIRST_COMPLETED)
                         if not taking.done() and last >= bounds[-1]:
