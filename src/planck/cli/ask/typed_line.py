@@ -1,6 +1,8 @@
 """Tells a line that somebody typed from one of a paste, and from one that came in a burst with others."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from planck.cli.errors import UsageError
@@ -8,6 +10,8 @@ from planck.cli.tell.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
 from planck.records.outcome import ErrorKind
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_LOOK_AGAIN = 0.5
+"""Seconds."""
 
 
 class TypedLine(NamedTuple):
@@ -43,7 +47,9 @@ def ask(prompt: str, *, without_terminal: str) -> str:
     forget_typed()
     print(prompt + ANNOUNCE_PASTES, end="", flush=True)
     try:
-        typed = PasteDetector().judge(sys.stdin.readline().rstrip("\n"), more=has_unread())
+        with _heeding_signals():
+            line = sys.stdin.readline()
+        typed = PasteDetector().judge(line.rstrip("\n"), more=has_unread())
     finally:
         print(KEEP_QUIET_ON_PASTES, end="", flush=True)
     return typed.text.strip() if typed.by_hand else ""
@@ -59,11 +65,30 @@ def read_line(prompt: str, *, hidden: bool = False) -> str:
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return (getpass(prompt) if hidden else input(prompt)).strip()
+        with _heeding_signals():
+            return (getpass(prompt) if hidden else input(prompt)).strip()
     except EOFError:
         return ""
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _heeding_signals() -> Iterator[None]:
+    """Ends a blocking read for a moment twice a second, so that Python sees each signal.
+
+    A Ctrl+C that comes after Python's last look, and before the kernel's wait begins, would otherwise be seen
+    with the next key.
+    """
+    import signal
+
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN, _LOOK_AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def read_secret(prompt: str) -> str:
