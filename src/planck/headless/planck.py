@@ -45,7 +45,7 @@ from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import resume_session
+from planck.session.session import Past, read_past, resume_session
 from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
@@ -470,7 +470,8 @@ class Planck:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
-            options = (self._keep_options(log) if settings is None else settings).add(
+            past, options = self._look_back(log, settings)
+            options = options.add(
                 mode=mode,
                 max_steps=max_steps,
                 max_budget_usd=max_budget_usd,
@@ -496,7 +497,8 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
-            before = await resume_session(log, resumed, wired.team)
+            await resume_session(log, resumed, wired.team, past)
+            before = past.before
             added = before.options.added if before.options else ()
             left_out = tuple(folder for folder in added if folder not in self.project.added)
             opened = OpenSession(log, wired, self._providers, self._clock, left_out)
@@ -511,13 +513,20 @@ class Planck:
             opening.pop_all()
         return self._track(opened)
 
-    def _keep_options(self, log: SessionLog) -> RunOptions:
-        """Returns the options that the session was left with; an imported log widens nothing by its words."""
-        from planck.headless.services.reopening import carry_over, find_left  # only for a resume
+    def _look_back(self, log: SessionLog, settings: RunOptions | None) -> tuple[Past, RunOptions]:
+        """Returns what the log says, and the options: those given, or those that the session was left with.
 
-        left = carry_over(find_left(log.store.read()), self.config.permissions.mode, ours=not log.imported)
+        An imported log widens nothing by its words.
+        """
+        if settings is not None:
+            return read_past(log.store.read()), settings
+        from planck.headless.services.reopening import LeftFold, carry_over  # only for a resume
+
+        fold = LeftFold()
+        past = read_past(fold.follow(log.store.read()))
+        left = carry_over(fold.left, self.config.permissions.mode, ours=not log.imported)
         said = "mode" in (self.project.flags.get("permissions") or {})  # an argument, if not one of `resume`
-        return replace(left, mode=None) if said else left
+        return past, replace(left, mode=None) if said else left
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""

@@ -1,7 +1,7 @@
 """A session from its log: its team rebuilt, or shown again what it was shown before."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -29,7 +29,7 @@ from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import SessionOptions
 from planck.session.logs import SessionLog
-from planck.store.store import Log, SessionError, Store, StoreError
+from planck.store.store import Log, SessionError, StoreError
 from planck.team.team import Team
 
 if TYPE_CHECKING:
@@ -45,13 +45,22 @@ class Before(msgspec.Struct, frozen=True):
     """Whether files were undone since the resume before: that may have been interrupted."""
 
 
-async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Before:
+class Past(msgspec.Struct, frozen=True):
+    """All that a resume needs of a log, which is read once: it may be long."""
+
+    facts: dict[str, list[View]]
+    """By agent, what it needs to go on."""
+    before: Before
+    ledger: "Ledger"
+    """What was spent."""
+
+
+async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team, past: Past) -> None:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
 
     A call that waited for the user had not begun: where somebody can be asked, it asks again.
     """
-    store = log.store
-    facts, before, ledger = _read_facts(store)
+    store, facts = log.store, past.facts
     living = [
         (started.agent, agent_facts)
         for agent_facts in facts.values()
@@ -65,9 +74,8 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts, asks))
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
-    team.accounts.take_up(ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
+    team.accounts.take_up(past.ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living), asks=asks)
-    return before
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:
@@ -122,7 +130,7 @@ def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
 _BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 
 
-def _read_facts(store: Store) -> tuple[dict[str, list[View]], Before, "Ledger"]:
+def read_past(stored: Iterable[Event]) -> Past:
     """Returns what each agent needs to go on, what came before, and what was spent."""
     options: SessionOptions | None = None
     undone = False
@@ -131,7 +139,7 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], Before, "Ledger"]:
     ledger = Ledger()
     settled: dict[str, list[Event]] = defaultdict(list)
     active: dict[str, list[Event]] = defaultdict(list)
-    for event in store.read():
+    for event in stored:
         agent_id, type = event.agent_id, event.type
         if type in Ledger.TYPES:
             ledger.add(event)
@@ -150,7 +158,7 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], Before, "Ledger"]:
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
-    return facts, Before(options, undone), ledger
+    return Past(facts, Before(options, undone), ledger)
 
 
 def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:

@@ -1,6 +1,6 @@
 """How a session was left: it goes on so when it is opened again, though nobody says so then."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -33,19 +33,39 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def find_left(events: Iterable[Event]) -> Left:
-    head, options, spent = 0, None, Figures()
-    for event in events:
-        head = event.seq or head
-        if event.type not in _TOLD:
-            continue
+    fold = LeftFold()
+    for _ in fold.follow(events):
+        pass
+    return fold.left
+
+
+class LeftFold:
+    """Learns how a session was left from events that somebody else reads."""
+
+    def __init__(self) -> None:
+        self._head = 0
+        self._options: SessionOptions | None = None
+        self._spent = Figures()
+
+    @property
+    def left(self) -> Left:
+        return Left(self._head, self._options, self._spent.cost_usd, self._spent.usage.context_tokens)
+
+    def follow(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            self._head = event.seq or self._head
+            if event.type in _TOLD:
+                self._add(event)
+            yield event
+
+    def _add(self, event: Event) -> None:
         match view(event):
             case SessionStarted(options=said) | SessionResumed(options=said) if said:
-                options, spent = said, Figures()
-            case ModeChanged(mode=mode) if options:
-                options = msgspec.structs.replace(options, mode=mode)
+                self._options, self._spent = said, Figures()
+            case ModeChanged(mode=mode) if self._options:
+                self._options = msgspec.structs.replace(self._options, mode=mode)
             case UsageSpent(cost_usd=cost, usage=usage):
-                spent += count_call(usage, cost)
-    return Left(head, options, spent.cost_usd, spent.usage.context_tokens)
+                self._spent += count_call(usage, cost)
 
 
 def carry_over(left: Left, configured: Mode, *, ours: bool, alone: bool = True) -> RunOptions:
