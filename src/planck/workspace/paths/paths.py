@@ -36,6 +36,7 @@ from planck.workspace.paths.beneath import (
     read_up_to,
     unescape,
 )
+from planck.workspace.recording.states import State, put_state, read_state
 
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
@@ -413,9 +414,8 @@ class Root:
                 ErrorKind.NOT_FOUND, f"{path!r} does not exist{self._find_similar(root, relative)}"
             )
         if problem.errno == errno.ENOTDIR:
-            return WorkspaceError(
-                kind, f"{relative!r} is not a folder; use `list_dir` on the folder above it"
-            )
+            text = f"{relative!r} is not a folder; use `list_dir` on the folder above it"
+            return WorkspaceError(kind, text, {"not_a_folder": relative})
         return WorkspaceError(
             kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report the error"
         )
@@ -512,6 +512,66 @@ class Slot:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
         _remove(f"{_TEMPORARY}{mark}", self._folder)
 
+    def look(self, limit: int) -> State:
+        """What has the name, be it a folder or a link; the content of a file up to that many bytes."""
+        self._found = self._now()
+        try:
+            return read_state(self._folder, self._name, limit)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def put(self, state: State, *, mark: str) -> None:
+        """Gives the name to a file or a link, in one step; a file or a link that `look` found is replaced."""
+        if state.kind == "file":
+            self.replace(state.content or b"", state.mode, mark=mark)
+            return
+        try:
+            with _REPLACING:
+                if self._found != self._now():
+                    raise self._conflict_error()
+                put_state(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def make_folder(self, mode: int) -> None:
+        try:
+            os.mkdir(self._name, 0o700, dir_fd=self._folder)
+        except FileExistsError:
+            raise self._conflict_error() from None
+        except OSError as problem:
+            raise self._write_error(problem) from None
+        self.set_mode(mode)
+
+    def remove_folder(self) -> None:
+        """Removes a folder that is empty, and no other."""
+        try:
+            os.rmdir(self._name, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def set_mode(self, mode: int) -> None:
+        """Changes the permission bits of the folder of that name; a link is not followed."""
+        passing = getattr(os, "O_PATH", None)  # also of a folder that nobody may list
+        try:
+            fd = os.open(self._name, FOLDER | os.O_NOFOLLOW | (passing or 0), dir_fd=self._folder)
+            try:
+                os.chmod(f"/proc/self/fd/{fd}" if passing else fd, mode)
+            finally:
+                os.close(fd)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def list(self) -> list[str]:
+        """Names in the folder of that name, escaped as `relative` is."""
+        try:
+            fd = os.open(self._name, FOLDER | os.O_NOFOLLOW, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+        try:
+            return [escape(name) for name in os.listdir(fd)]
+        finally:
+            os.close(fd)
+
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
         temporary = self._stage(content, mode)
@@ -523,7 +583,7 @@ class Slot:
             _remove(temporary, self._folder)
 
     def remove(self) -> None:
-        """Take away what `read` found, and nothing that came since."""
+        """Take away what `read` or `look` found, and nothing that came since."""
         with _REPLACING:
             if self._found is None or self._found != self._now():
                 raise self._conflict_error()
