@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from planck.workspace.paths.beneath import escape
-from planck.workspace.recording.states import State, read_entry, read_state
+from planck.workspace.recording.states import NOTHING, State, read_stamp, read_state
 
 LENGTHS = struct.Struct("!IQ")
 _MAX_HEADER = 1 << 20
@@ -101,11 +101,13 @@ def differences(spool: Spool, roots: Mapping[str, int]) -> list[Difference]:
         if root is None:
             continue
         relative = place[len(root.rstrip("/")) + 1 :]
+        image = before[place]
         try:
-            now = read_state(roots[root], relative)
+            now = read_stamp(roots[root], relative) if image.state.stamp else NOTHING
+            if not image.state.stamp or now != image.state:
+                now = read_state(roots[root], relative)
         except OSError:
             now = State("other")
-        image = before[place]
         if now != image.state:
             shown = escape(relative if root == top else place)
             found.append(Difference(shown, place, image.state, now, image.local))
@@ -124,7 +126,7 @@ def append_baseline(path: Path, changes: Iterable[Difference], generation: int) 
             after = change.after
             header = {"again": generation, "path": change.place, **describe_state(after), **local}
             # One write each: the recorder appends to the same file.
-            file.write(pack(header, after.content))
+            file.write(pack(header, after.content or b""))
             file.flush()
 
 
@@ -134,13 +136,14 @@ def pack(header: Mapping[str, Any], content: bytes = b"") -> bytes:
 
 
 def describe_state(state: State) -> dict[str, Any]:
-    return {"kind": state.kind, "mode": state.mode, "target": state.target, "size": state.size}
+    values = {"mode": state.mode, "target": state.target, "stamp": state.stamp}
+    return {"kind": state.kind} | {key: value for key, value in values.items() if value}
 
 
 def _read_state(header: Mapping[str, Any], content: bytes) -> State:
-    kind = header.get("kind", "nothing")
-    size = header.get("size", len(content)) if kind == "file" else 0
-    return State(kind, content, header.get("mode", 0), header.get("target", ""), size)
+    kind, stamp = header.get("kind", "nothing"), header.get("stamp", "")
+    kept = content if kind == "file" and not stamp else None
+    return State(kind, kept, header.get("mode", 0), header.get("target", ""), stamp)
 
 
 def _read_records(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
@@ -155,7 +158,11 @@ def _read_records(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
             left -= LENGTHS.size + size + content
             if left < 0 or size > _MAX_HEADER:
                 return
-            yield json.loads(file.read(size)), file.read(content)
+            try:
+                header = json.loads(file.read(size))
+            except ValueError:
+                return
+            yield header, file.read(content)
 
 
 def _find_other_names(spool: Spool, roots: Mapping[str, int]) -> Iterator[tuple[str, Image]]:
@@ -197,4 +204,3 @@ def walk_tree(top: int, place: str) -> Iterator[tuple[str, tuple[int, int], os.s
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_ = read_entry

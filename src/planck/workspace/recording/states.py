@@ -27,26 +27,17 @@ class State(msgspec.Struct, frozen=True):
     """One name, as it was or is. Two states are equal if their values are."""
 
     kind: Kind = "nothing"
-    content: bytes = b""
-    """Of a file; empty if `large`."""
+    content: bytes | None = None
+    """Of a file; None where it is not kept: the file is too large, or could not be read."""
     mode: int = 0
     """Permission bits of a file or a folder; of `other` (a pipe, a socket, a device) the type as well."""
     target: str = ""
     """Of a link."""
-    size: int = 0
-    """Bytes of a file."""
-
-    @property
-    def large(self) -> bool:
-        """Whether it is a file over `MAX_IMAGE`, of which only the size is known."""
-        return self.size != len(self.content)
+    stamp: str = ""
+    """Of a file without content: another text once the file was changed."""
 
 
 NOTHING = State()
-
-
-def file_state(content: bytes, mode: int) -> State:
-    return State("file", content, mode, size=len(content))
 
 
 def read_state(root: int, path: str) -> State:
@@ -55,7 +46,7 @@ def read_state(root: int, path: str) -> State:
     Raises `OSError` if it cannot be read. Never waits for a pipe or a device.
     """
     try:
-        with _folder(root, path) as (folder, name):
+        with _parent(root, path) as (folder, name):
             return read_entry(folder, name)
     except OSError as problem:
         # EXDEV: a folder on the way is a link now, so nothing has exactly this name.
@@ -64,21 +55,20 @@ def read_state(root: int, path: str) -> State:
         raise
 
 
-def read_entry(folder: int, name: str) -> State:
-    """Returns what a name in an open folder is."""
+def read_entry(folder: int, name: str, *, whole: bool = True) -> State:
+    """Returns what a name in an open folder is; without `whole` no content, but its stamp."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return NOTHING
-    mode = stat.S_IMODE(found.st_mode)
     if stat.S_ISLNK(found.st_mode):
         return State("link", target=os.readlink(name, dir_fd=folder))
     if stat.S_ISDIR(found.st_mode):
-        return State("folder", mode=mode)
+        return State("folder", mode=stat.S_IMODE(found.st_mode))
     if not stat.S_ISREG(found.st_mode):
         return State("other", mode=found.st_mode)
-    if found.st_size > MAX_IMAGE:
-        return State("file", mode=mode, size=found.st_size)
+    if not whole or found.st_size > MAX_IMAGE:
+        return State("file", mode=stat.S_IMODE(found.st_mode), stamp=make_stamp(found))
     # Not blocking: between the look and the opening the name may have become a pipe.
     fd = os.open(name, _READ, dir_fd=folder)
     try:
@@ -90,29 +80,49 @@ def read_entry(folder: int, name: str) -> State:
         os.close(fd)
     mode = stat.S_IMODE(found.st_mode)
     if len(content) > MAX_IMAGE:
-        return State("file", mode=mode, size=max(found.st_size, len(content)))
-    return file_state(content, mode)
+        return State("file", mode=mode, stamp=make_stamp(found))
+    return State("file", content, mode)
+
+
+def read_stamp(root: int, path: str) -> State:
+    """As `read_state`, but of a file only its mode and its stamp."""
+    try:
+        with _parent(root, path) as (folder, name):
+            return read_entry(folder, name, whole=False)
+    except OSError as problem:
+        if problem.errno in (errno.ENOENT, errno.ENOTDIR, errno.EXDEV, errno.ELOOP):
+            return NOTHING
+        raise
+
+
+def make_stamp(found: os.stat_result) -> str:
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}-{found.st_ctime_ns}"
 
 
 def put_state(root: int, path: str, state: State) -> None:
+    """As `put_entry`, for a path below an open root."""
+    with _parent(root, path) as (folder, name):
+        put_entry(folder, name, state)
+
+
+def put_entry(folder: int, name: str, state: State, temporary: str = "") -> None:
     """Makes a name what it was. A file and a link replace what is there in one step, by a rename.
 
     A folder that is there keeps its content and gets the mode; `nothing` removes a folder only if it is
-    empty. Raises `OSError`: for a folder with content, a missing parent, a device, or a large file, whose
-    content nobody has.
+    empty. `temporary`: the name of the new file until then, for those who remove it after a crash. Raises
+    `OSError`: for a folder with content, a device, or a file without content.
     """
-    with _folder(root, path) as (folder, name):
-        match state.kind:
-            case "nothing":
-                _remove(folder, name)
-            case "folder":
-                _put_folder(folder, name, state.mode)
-            case "file" if state.large:
-                raise OSError(errno.EFBIG, "its content was not kept")
-            case "other" if not stat.S_ISFIFO(state.mode):
-                raise OSError(errno.ENODEV, "it was a socket or a device")
-            case _:
-                _replace(folder, name, state)
+    match state.kind:
+        case "nothing":
+            _remove(folder, name)
+        case "folder":
+            _put_folder(folder, name, state.mode)
+        case "file" if state.content is None:
+            raise OSError(errno.ENODATA, "its content was not kept")
+        case "other" if not stat.S_ISFIFO(state.mode):
+            raise OSError(errno.ENODEV, "it was a socket or a device")
+        case _:
+            _replace(folder, name, state, temporary)
 
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -121,7 +131,7 @@ _COUNTER = itertools.count(1)
 
 
 @contextmanager
-def _folder(root: int, path: str) -> Iterator[tuple[int, str]]:
+def _parent(root: int, path: str) -> Iterator[tuple[int, str]]:
     parent, name = os.path.split(path)
     if name in ("", ".", "..") or path.startswith("/"):
         raise OSError(errno.EINVAL, f"not the path of a name below a root: {path!r}")
@@ -154,8 +164,8 @@ def _put_folder(folder: int, name: str, mode: int) -> None:
         os.close(fd)
 
 
-def _replace(folder: int, name: str, state: State) -> None:
-    temporary = _stage(folder, state)
+def _replace(folder: int, name: str, state: State, temporary: str) -> None:
+    temporary = _stage(folder, state, temporary)
     try:
         if state.kind == "file":
             _keep_owner(folder, name, temporary)
@@ -167,16 +177,19 @@ def _replace(folder: int, name: str, state: State) -> None:
         raise
 
 
-def _stage(folder: int, state: State) -> str:
+def _stage(folder: int, state: State, wanted: str) -> str:
+    if wanted:  # left by a process that was killed
+        with suppress(FileNotFoundError):
+            os.unlink(wanted, dir_fd=folder)
     for number in _COUNTER:
-        temporary = f".planck-tmp-{os.getpid()}-put-{number}"
+        temporary = wanted or f".planck-tmp-{os.getpid()}-put-{number}"
         try:
             if state.kind == "link":
                 os.symlink(state.target, temporary, dir_fd=folder)
             elif state.kind == "other":
                 os.mkfifo(temporary, stat.S_IMODE(state.mode), dir_fd=folder)
             else:
-                _write(folder, temporary, state.content)
+                _write(folder, temporary, state.content or b"")
         except FileExistsError:
             continue
         return temporary
