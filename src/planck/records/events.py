@@ -397,8 +397,8 @@ class Cut(msgspec.Struct, frozen=True):
     key: str
 
 
-Place: TypeAlias = Literal["file", "link", "folder"]
-"""What can have a path and be restored there."""
+Place: TypeAlias = Literal["file", "link", "folder", "other"]
+"""What can have a path; `other` is a pipe, a socket or a device, whose mode has its type."""
 
 
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -190,7 +190,7 @@ class SessionJournal:
 
 
 _MAX_INLINE = 64 << 10
-"""Bytes of an old content that an event carries; what is larger would slow down everyone who reads the log."""
+"""Bytes of an old content that an event carries; a larger one would slow down every reader of the log."""
 
 
 def _draft(ts: str, entry: Entry, redactor: Redactor | None, keep: Callable[[bytes], str]) -> Draft:

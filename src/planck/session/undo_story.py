@@ -63,6 +63,8 @@ class Change(msgspec.Struct, frozen=True):
     turn: int
     """The orchestrator's turn in which, or after which, it happened."""
     agent_id: str
+    order: int
+    """Among all changes of the log."""
     command: bool
     """Whether a command made it."""
     known: bool
@@ -85,15 +87,16 @@ class OldContents:
 
     def __init__(self, log: Log, redactor: Redactor, images: Path) -> None:
         self._log = log
-        self._redactor = redactor
+        self.redactor = redactor
         self._images = LocalImages(images)
-        self._bits = _PLAIN_BITS if IMPORTED in log.meta else 0o7777
+        self._bits = _PLAIN_BITS if IMPORTED in log.meta else -1
 
     def before(self, fact: FileChanged) -> State:
         """Returns what had the path, with its content where that is to be had."""
         state = before_of(fact)
-        if state.mode is not None:
-            state = msgspec.structs.replace(state, mode=state.mode & self._bits)
+        state = self._bound(state)
+        if state.kind == "folder" and state.mode < 0:
+            return msgspec.structs.replace(state, mode=0o755)
         if state.kind != "file":
             return state
         content = fact.before
@@ -105,20 +108,26 @@ class OldContents:
             except StoreError:
                 content = None
         if content is not None and fact.keys:
-            content = self._redactor.filled(content, fact.keys)
+            content = self.redactor.filled(content, fact.keys)
         return msgspec.structs.replace(state, content=content)
 
     def after(self, change: Change) -> State:
         """Returns what the change left, with its content where that is known."""
         state = after_of(change.fact)
-        if state.mode is not None:
-            state = msgspec.structs.replace(state, mode=state.mode & self._bits)
+        state = self._bound(state)
         if state.kind != "file" or not change.known:
             return state
         content = change.content
         if content is None and change.later is not None:
             content = self.before(change.later).content
         return msgspec.structs.replace(state, content=content)
+
+    def _bound(self, state: State) -> State:
+        return state if state.mode < 0 else msgspec.structs.replace(state, mode=state.mode & self._bits)
+
+    def keep_local(self, content: bytes) -> str:
+        """Keeps what an undo is about to replace in a file that git ignores; returns its name."""
+        return self._images.keep(content)
 
     def why_missing(self, fact: FileChanged) -> str:
         """Says why the old content of a file can't be had."""
@@ -185,7 +194,7 @@ class Story:
                     if not has_run(end):
                         self._harmless.add(end.id)
                 case CommandRecorded(call_id=id, partial=partial):
-                    self._recorded[id] = self._recorded.get(id, True) and not partial
+                    self._recorded[id] = not partial  # of a command in the background, the last one counts
                 case FileChanged() as fact:
                     facts.append((fact, event.agent_id or "", turn))
                 case Envelope() as message if is_news(message):
@@ -207,7 +216,8 @@ class Story:
             if fact.undoes and not self._has_happened(fact, following, written, look):
                 self._missed.add((fact.call_id, fact.path))
                 self.pending += [] if following else [fact]
-            self.changes.append(self._change(fact, agent_id, turn, following))
+            order = len(facts) - len(self.changes)
+            self.changes.append(self._change(fact, (agent_id, turn, order), following))
             later[fact.path] = fact
         self.changes.reverse()
         for fact, _, _ in facts:
@@ -268,9 +278,7 @@ class Story:
     def _say_nothing(self) -> str:
         text = "Nothing to undo: no file was changed, or the change is already undone."
         if any(self._may_have_changed(start) for _, _, start in self._calls.values()):
-            text += (
-                ' Some changes by commands or other programs were not recorded; "git diff" may show them.'
-            )
+            text += ' Some changes by commands or other programs were not recorded; "git diff" may show them.'
         return text
 
     def refuse_agent(self, name: str) -> UndoError:
@@ -315,7 +323,9 @@ class Story:
         for inner in self._undos.get((call, path), ()):
             self._mark(inner, path, undone=not undone)
 
-    def _change(self, fact: FileChanged, agent_id: str, turn: int, later: FileChanged | None) -> Change:
+    def _change(self, fact: FileChanged, made: tuple[str, int, int], later: FileChanged | None) -> Change:
+        """`made`: by which agent, in which turn, and its place in the order of changes."""
+        agent_id, turn, order = made
         agent = self.names.get(agent_id, USER)
         command = fact.call_id in self._recorded
         before, after = before_of(fact), after_of(fact)
@@ -323,7 +333,7 @@ class Story:
         same = same and (after.kind != "file" or self._is_result(fact, of=fact))
 
         def make(*, known: bool, content: bytes | None = None, later: FileChanged | None = None) -> Change:
-            return Change(fact, agent, turn, agent_id, command, known, same, content, later)
+            return Change(fact, agent, turn, agent_id, order, command, known, same, content, later)
 
         if after.kind != "file":
             return make(known=True)
@@ -362,8 +372,7 @@ class Story:
         """
         found = self.old.before(later) if later else look(fact.path) if look else None
         before, after = self.old.before(fact), after_of(fact)
-        missing = [one for one in (found, before) if one is None or (one.kind == "file" and one.content is None)]
-        if found is None or (missing and found.kind == before.kind):
+        if found is None or (found.kind == before.kind and (_is_unread(found) or _is_unread(before))):
             return True
         if "folder" in (before.kind, after.kind) or "link" in (before.kind, after.kind, found.kind):
             return not _is_still(found, before, after)
@@ -384,9 +393,13 @@ def is_content(state: State, fact: FileChanged) -> bool:
     return _digest_of(state.content) == fact.after_sha256
 
 
-def is_opened(found: State, mode: int | None) -> bool:
+def is_opened(found: State, mode: int) -> bool:
     """Whether a folder has that mode, or the one that an undo gives it while it works in it."""
-    return found.mode is not None and mode is not None and found.mode in (mode, mode | 0o700)
+    return found.mode in (mode, mode | 0o700)
+
+
+def _is_unread(state: State) -> bool:
+    return state.kind == "file" and state.content is None
 
 
 def _is_still(found: State, before: State, after: State) -> bool:

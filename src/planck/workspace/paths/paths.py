@@ -14,7 +14,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from planck.workspace.paths.beneath import (
     read_up_to,
     unescape,
 )
-from planck.workspace.recording.states import State, put_state, read_state
+from planck.workspace.recording.states import State, put_entry, read_entry
 
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
@@ -132,6 +132,12 @@ class Root:
             except WorkspaceError as problem:
                 if problem.err.kind is ErrorKind.PERMISSION_DENIED:  # a missing folder shows no file
                     raise
+
+    @contextmanager
+    def descriptors(self) -> Iterator[dict[str, int]]:
+        """Open descriptors of it and of those beside it, by their paths, its own first."""
+        with ExitStack() as opened:
+            yield {str(root.path): opened.enter_context(root._fd()) for root in (self, *self._others)}
 
     def find_reader(self, path: str) -> tuple["Root", str]:
         """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
@@ -512,56 +518,31 @@ class Slot:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
         _remove(f"{_TEMPORARY}{mark}", self._folder)
 
-    def look(self, limit: int) -> State:
-        """What has the name, be it a folder or a link; the content of a file up to that many bytes."""
-        self._found = self._now()
+    def look(self) -> State:
+        """What has the name, be it a folder or a link."""
         try:
-            return read_state(self._folder, self._name, limit)
+            self._found = self._now()
+            return read_entry(self._folder, self._name)
         except OSError as problem:
             raise self._write_error(problem) from None
 
     def put(self, state: State, *, mark: str) -> None:
-        """Gives the name to a file or a link, in one step; a file or a link that `look` found is replaced."""
-        if state.kind == "file":
-            self.replace(state.content or b"", state.mode, mark=mark)
+        """Makes the name what it was, where nothing changed since `look`; a folder only gets its mode.
+
+        A file and a link replace what is there in one step. `mark` as in `replace`.
+        """
+        if state.kind == "file" and state.content is not None:
+            self.replace(state.content, state.mode if state.mode >= 0 else None, mark=mark)
             return
         try:
             with _REPLACING:
-                if self._found != self._now():
+                if state.kind != "folder" and self._found != self._now():
                     raise self._conflict_error()
-                put_state(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+                put_entry(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
         except OSError as problem:
             raise self._write_error(problem) from None
 
-    def make_folder(self, mode: int) -> None:
-        try:
-            os.mkdir(self._name, 0o700, dir_fd=self._folder)
-        except FileExistsError:
-            raise self._conflict_error() from None
-        except OSError as problem:
-            raise self._write_error(problem) from None
-        self.set_mode(mode)
-
-    def remove_folder(self) -> None:
-        """Removes a folder that is empty, and no other."""
-        try:
-            os.rmdir(self._name, dir_fd=self._folder)
-        except OSError as problem:
-            raise self._write_error(problem) from None
-
-    def set_mode(self, mode: int) -> None:
-        """Changes the permission bits of the folder of that name; a link is not followed."""
-        passing = getattr(os, "O_PATH", None)  # also of a folder that nobody may list
-        try:
-            fd = os.open(self._name, FOLDER | os.O_NOFOLLOW | (passing or 0), dir_fd=self._folder)
-            try:
-                os.chmod(f"/proc/self/fd/{fd}" if passing else fd, mode)
-            finally:
-                os.close(fd)
-        except OSError as problem:
-            raise self._write_error(problem) from None
-
-    def list(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Names in the folder of that name, escaped as `relative` is."""
         try:
             fd = os.open(self._name, FOLDER | os.O_NOFOLLOW, dir_fd=self._folder)

@@ -22,7 +22,8 @@ class LocalImages:
             temporary = self._folder / f".{name}-{os.getpid()}"
             with suppress(FileNotFoundError):
                 temporary.unlink()
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(temporary, flags, 0o600)
             with os.fdopen(fd, "wb") as new:
                 new.write(content)
                 new.flush()
