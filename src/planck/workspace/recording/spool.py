@@ -4,11 +4,11 @@ The recorder (`recorder`) appends one record before each change goes on, so the 
 
     !IQ (bytes of the header, bytes of the content)  header: JSON  content
 
-    {"path": P, "kind": "file", "mode": M, "local": true}  content   what P was when it was first touched
-    {"inode": [dev, ino], "kind": "file", "mode": M}       content   a file with several names, before its first write
-    {"skipped": REASON, "count": N}                                  how many names have no image; the last one counts
-    {"again": G, "path": P, ...}                           content   see `append_baseline`
-    {"ended": true}                                                  the command is over, and nothing is missing
+    {"path": P, "kind": "file", "mode": M, "local": true} + content: what P was when it was first touched
+    {"inode": [dev, ino], "kind": "file", "mode": M} + content: a file with several names, before a write
+    {"skipped": REASON, "count": N}: how many names have no image; the last one of a reason counts
+    {"again": G, "path": P, ...} + content: see `append_baseline`
+    {"ended": true}: the command is over, and nothing is missing
 
 A record that is torn at the end belongs to a change that never happened. Paths are absolute and raw, as the
 command's own process sees them; `\\udcXX` stands for a byte that is not UTF-8. The file has mode 0600, holds
