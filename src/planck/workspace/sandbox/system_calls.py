@@ -179,8 +179,8 @@ def _only_pairs(number: int) -> list[bytes]:
     return when(number, [*steps, give(_REFUSE)])
 
 
-def _refuse_argument(number: int, argument: int, values: Iterable[int]) -> list[bytes]:
-    steps = [argument(argument)]
+def _refuse_argument(number: int, which: int, values: Iterable[int]) -> list[bytes]:
+    steps = [argument(which)]
     for value in values:
         steps += [step(_EQUAL, value, 0, 1), give(_REFUSE)]
     return when(number, [*steps, GIVE_ALLOW])
