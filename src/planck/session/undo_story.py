@@ -32,7 +32,7 @@ from planck.session.evidence import has_run, only_reads
 from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log, StoreError
 from planck.workspace.recording.facts import after_of, before_of, digest, is_local
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.recording.states import State
 
 _CONFINING = (*CHANGELESS, Mode.ASK)

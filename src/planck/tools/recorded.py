@@ -11,7 +11,7 @@ import msgspec
 from planck.records.events import CommandRecorded, FileChanged, View
 from planck.workspace.paths.paths import Root
 from planck.workspace.recording.facts import make_fact, write_path
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.recording.spool import Difference, Spool, append_baseline, differences, read_spool
 from planck.workspace.recording.states import State
 
@@ -32,7 +32,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class SpoolRecord:
-    """The spool of one call. Its facts are committed at the end of the command, and in between if it goes on."""
+    """The spool of one call: its facts are committed when the command ends, and before that if it goes on."""
 
     def __init__(self, spool: Path, root: Root, call_id: str, images: Path, *, view: str = "") -> None:
         self._spool = spool

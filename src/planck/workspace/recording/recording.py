@@ -20,6 +20,9 @@ class Started(Protocol):
     def fileno(self) -> int:
         """A descriptor that becomes readable once the process has ended. Owned by this object."""
 
+    def kill(self) -> None:
+        """Kills its process group, unless it was let go of."""
+
     def wait(self) -> int:
         """Returns the exit code of a process that has ended, and lets go of it: its number may be reused."""
 
@@ -60,3 +63,8 @@ class Record(msgspec.Struct, frozen=True):
     spool: Path
     roots: Sequence[str]
     at: int | None = None
+
+    async def start(
+        self, words: Sequence[str], fds: Mapping[int, int], cwd: int, env: Mapping[str, str]
+    ) -> Started:
+        return await self.recording.start(words, fds, cwd, env, self.roots, self.spool, self.at)
