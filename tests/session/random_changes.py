@@ -9,10 +9,7 @@ import sqlite3
 import stat
 import sys
 
-OPERATIONS = (
-    "create create append write truncate replace unlink mkdir rmdir rename renamedir symlink throughlink chmod "
-    "chmoddir link mmap sqlite fifo rmtree tmpfile unlinklink dirfd filetodir dirtofile dirtolink linktodir"
-).split()
+OPERATIONS = ["create", "create", "append", "write", "truncate", "replace", "unlink", "mkdir", "rmdir", "rename", "renamedir", "symlink", "throughlink", "chmod", "chmoddir", "link", "mmap", "sqlite", "fifo", "rmtree", "tmpfile", "unlinklink", "dirfd", "filetodir", "dirtofile", "dirtolink", "linktodir"]
 
 
 def list_names() -> tuple[list[str], list[str], list[str]]:
@@ -73,7 +70,7 @@ def change(choose: random.Random, step: int) -> str:
         case "link" if file:
             os.link(file, name)
         case "mmap" if file and os.path.getsize(file):
-            with open(file, "r+b") as held, mmap.mmap(held.fileno(), 0) as mapped:
+            with open(file, "r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
                 mapped[0:1] = b"M"
         case "sqlite":
             with contextlib.closing(sqlite3.connect("data.db")) as db:

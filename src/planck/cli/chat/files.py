@@ -142,9 +142,11 @@ def selection_of(words: Sequence[str]) -> Selection:
             return Selection(turn=int(number))
         case ["--call", id]:
             return Selection(call=id)
+        case ["--all"]:
+            return Selection(all=True)
     raise UsageError(
         ErrorKind.INVALID_ARGS,
-        "Unknown arguments. Use a turn number, --agent NAME, --turn N, --call ID, or none. "
+        "Unknown arguments. Use a turn number, --agent NAME, --turn N, --call ID, --all, or none. "
         "/undo list shows the turns.",
     )
 
