@@ -9,7 +9,11 @@ import sqlite3
 import stat
 import sys
 
-OPERATIONS = ["create", "create", "append", "write", "truncate", "replace", "unlink", "mkdir", "rmdir", "rename", "renamedir", "symlink", "throughlink", "chmod", "chmoddir", "link", "mmap", "sqlite", "fifo", "rmtree", "tmpfile", "unlinklink", "dirfd", "filetodir", "dirtofile", "dirtolink", "linktodir"]
+OPERATIONS = (
+    *("create", "create", "append", "write", "truncate", "replace", "unlink", "mkdir", "rmdir", "rename"),
+    *("renamedir", "symlink", "throughlink", "chmod", "chmoddir", "link", "mmap", "sqlite", "fifo", "rmtree"),
+    *("tmpfile", "unlinklink", "dirfd", "filetodir", "dirtofile", "dirtolink", "linktodir"),
+)
 
 
 def list_names() -> tuple[list[str], list[str], list[str]]:
@@ -122,12 +126,16 @@ def write(path: str, mode: str, content: bytes) -> None:
         file.write(content)
 
 
-def main(seed: int, count: int) -> None:
+def main(seed: int, count: int, progress: str = "") -> None:
+    """`progress`: a pipe that gets a byte after each operation."""
     choose = random.Random(seed)
+    told = os.open(progress, os.O_WRONLY) if progress else -1
     for step in range(count):
         with contextlib.suppress(OSError, sqlite3.Error):
             change(choose, step)
+        if progress:
+            os.write(told, b".")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
