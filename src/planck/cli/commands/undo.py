@@ -50,7 +50,8 @@ async def run(options: argparse.Namespace) -> int:
                 turns = session.undo_turns()
                 print("\n".join(list_turns(turns)) if turns else "Nothing to undo.")
                 return headless.Exit.DONE
-            plan = session.undo_plan(headless.Selection(options.agent, options.turn, options.call, all=options.all))
+            selection = headless.Selection(options.agent, options.turn, options.call, all=options.all)
+            plan = session.undo_plan(selection)
             print(preview(plan))
             if options.dry_run:
                 return headless.Exit.DONE
