@@ -183,7 +183,7 @@ async def apply(plan: UndoPlan, root: Root, ids: Ids, journal: Journal, old: Old
     if facts:
         await journal.record(None, 0, *facts, barrier=True)
     begun: set[str] = set()
-    for doing in order_steps(wanted, _name_temporary(call_id)):
+    for doing in order_steps([*wanted, *places.find_closed(wanted)], _name_temporary(call_id)):
         step = doing.step
         with places.open(step.path) as slot:
             found = slot.look()

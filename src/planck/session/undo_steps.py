@@ -123,6 +123,17 @@ class Places:
         with self.open(path, create=False) as slot:
             return slot.list_names()
 
+    def find_closed(self, steps: Sequence[Step]) -> list[Step]:
+        """Returns steps for folders that the owner may not write and in which names are replaced: a command can
+        write to a file in such a folder, but a rename needs the folder. Their modes stay as they are."""
+        known = {step.path for step in steps}
+        found = []
+        for path in dict.fromkeys(os.path.dirname(step.path) for step in steps):
+            now = None if path in ("", "/") or path in known else self.look(path)
+            if now is not None and now.kind == "folder" and now.mode & 0o300 != 0o300:
+                found.append(Step(path, now, now, (), ""))
+        return found
+
     def plan(self, changes: Iterable[Change], old: OldContents) -> list[Step]:
         """Returns a step for each path, the newest change first."""
         by_path: dict[str, list[Change]] = {}
