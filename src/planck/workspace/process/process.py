@@ -188,6 +188,7 @@ async def begin(
                 passed if null is None else {0: null, **passed},
                 cwd,
                 command.environment,
+                wrapped.stubs,
             )
     except BaseException as problem:
         wrapped.release()

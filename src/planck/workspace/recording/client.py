@@ -59,6 +59,7 @@ class SeccompRecording:
         roots: Sequence[str],
         spool: Path,
         at: int | None,
+        apart: Sequence[str] = (),
     ) -> "RecordedProcess":
         if problem := await self.prepare():
             raise OSError(errno.ECONNREFUSED, problem)
@@ -68,6 +69,7 @@ class SeccompRecording:
             "words": list(words),
             "environment": dict(env),
             "roots": list(roots),
+            "apart": list(apart),
             "numbers": list(fds),
             "view": at is not None,
         }

@@ -30,14 +30,15 @@ _PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Images:
-    def __init__(self, roots: list[str], spool: int, view: int | None) -> None:
+    def __init__(self, roots: list[str], spool: int, view: int | None, apart: list[str]) -> None:
         """Owns `spool`, open for appending, and `view`, the root of a view, through which the first root is
-        read."""
+        read. What is `apart` is not recorded."""
         self._roots = roots
         self._prefixes = tuple(f"{root.rstrip('/')}/" for root in roots)
         self._view = view
         self._spool = spool
         self._seen: set[str] = set()
+        self._apart = frozenset(apart)
         self._inodes: set[tuple[int, int]] = set()
         self._left = MAX_TOTAL
         self._skipped: dict[str, int] = {}
@@ -47,7 +48,7 @@ class Images:
     def touch(self, place: str, *, writes: bool = False, folder: bool = False) -> None:
         """Keeps what a name is, if this is the first time. `writes`: an open file may change through other
         names too. `folder`: the call makes a folder."""
-        if not place.startswith(self._prefixes):
+        if not place.startswith(self._prefixes) or place in self._apart:
             return
         known = place in self._seen
         if known and not writes:
@@ -123,6 +124,10 @@ class Images:
     def _keep_file(self, fd: int, name: str, place: str, found: os.stat_result) -> None:
         verdict = self._admit(place, folder=False)
         if verdict == "skipped":
+            return
+        key = (found.st_dev, found.st_ino)
+        if key in self._inodes:  # written through another name already
+            self._write({"path": place, "as": key, **_mark(verdict)})
             return
         header, content = self._read(fd, name, found)
         self._write({"path": place, **header, **_mark(verdict)}, content)

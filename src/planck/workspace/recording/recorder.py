@@ -204,8 +204,8 @@ class Recorder:
         self._commands.pop(fd, None)
 
     def _take_request(self) -> None:
-        """Descriptors: a text, a socket for the answer, the working folder, the spool, a view if there is one,
-        and those of the command."""
+        """Descriptors: a text, a socket for the answer, the working folder, the spool, perhaps a view, and
+        those of the command."""
         data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS)
         if not data:
             os._exit(0)
@@ -245,7 +245,7 @@ class Recorder:
         view: "int | None",
         passed: "list[int]",
     ) -> Command:
-        images = Images(request["roots"], spool, view)
+        images = Images(request["roots"], spool, view, request["apart"])
         ours, theirs = socket.socketpair()
         # Closed by a program that starts; an error comes through it otherwise.
         failed, failing = os.pipe2(os.O_CLOEXEC)

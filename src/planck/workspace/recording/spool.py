@@ -6,6 +6,7 @@ The recorder (`recorder`) appends one record before each change goes on, so the 
 
     {"path": P, "kind": "file", "mode": M, "local": true} + content: what P was when it was first touched
     {"inode": [dev, ino], "kind": "file", "mode": M} + content: a file with several names, before a write
+    {"path": P, "as": [dev, ino]}: what P was is what that file was
     {"skipped": REASON, "count": N}: how many names have no image; the last one of a reason counts
     {"again": G, "path": P, ...} + content: see `append_baseline`
     {"ended": true}: the command is over, and nothing is missing
@@ -78,6 +79,9 @@ def read_spool(path: Path, generation: int = 0) -> Spool:
             case {"again": int(again), "path": str(place)}:
                 if again <= generation:
                     images[place] = image
+            case {"path": str(place), "as": [int(device), int(number)]}:
+                if found := inodes.get((device, number)):
+                    images.setdefault(place, Image(found.state, found.local or image.local))
             case {"path": str(place)}:
                 images.setdefault(place, image)
             case {"inode": [int(device), int(number)]}:
