@@ -5,6 +5,7 @@ import errno
 import os
 import signal
 import stat
+import struct
 import sys
 from pathlib import Path
 
@@ -57,9 +58,7 @@ async def test_git_and_ignored_folders_are_left_out_and_ignored_files_stay_local
     (place.ws / "a.env").write_text("KEY=1\n")
     (place.ws / ".git/index").write_bytes(b"...dist/kept\0...")  # git has it all the same
     (place.ws / "dist").mkdir()
-    await place.run(
-        "echo 2 > a.env; mkdir build; echo x > build/x; echo y > .git/y; echo z > dist/kept; : > n"
-    )
+    await place.run("echo 2 > a.env; mkdir build; echo x > build/x; echo y > .git/y; echo z > dist/kept; >n")
     assert {path: one.local for path, one in place.changes().items()} == {
         "a.env": True,
         "dist/kept": False,
@@ -67,9 +66,11 @@ async def test_git_and_ignored_folders_are_left_out_and_ignored_files_stay_local
     }
 
 
-async def test_without_git_caches_are_left_out_by_their_names(place: Place) -> None:
+async def test_without_git_caches_are_left_out_by_their_names(tmp_path: Path) -> None:
+    place = Place(tmp_path)
     await place.run("mkdir -p node_modules/x src; echo 1 > node_modules/x/y; echo 2 > src/z")
     assert list(place.changes()) == ["src", "src/z"]
+    await place.recording.aclose()
 
 
 async def test_large_files_and_many_names_are_counted(place: Place) -> None:
@@ -148,8 +149,10 @@ async def test_a_cancelled_command_leaves_no_process(place: Place) -> None:
 async def test_commands_die_with_the_recorder_and_the_next_one_gets_another(place: Place) -> None:
     tag = str(8000 + os.getpid() / 1e9)
     record = Record(place.recording, place.spool, (str(place.ws),))
-    job = await begin(Command(shell(f"echo 1 > a; sleep {tag}"), place.ws, {"PATH": "/bin"}, record=record))
-    await until(lambda: bool(processes(tag)))
+    job = await begin(
+        Command(shell(f"echo 1 > b; mv b a; sleep {tag}"), place.ws, {"PATH": "/bin"}, record=record)
+    )
+    await until((place.ws / "a").exists)
     recorder = place.recording._process
     assert recorder is not None
     os.kill(recorder.pid, signal.SIGKILL)
@@ -231,12 +234,7 @@ def test_the_filter_of_each_machine_is_a_sound_program(machine: str) -> None:
     steps = [found.program[at : at + 8] for at in range(0, len(found.program), 8)]
     assert len(steps) < 4096
     for at, one in enumerate(steps):
-        code, yes, no, k = (
-            int.from_bytes(one[:2], "little"),
-            one[2],
-            one[3],
-            int.from_bytes(one[4:], "little"),
-        )
+        code, yes, no, k = struct.unpack("<HBBI", one)
         if code == 0x05:
             assert at + 1 + k < len(steps)
         elif code & 0x07 == 0x05:
