@@ -18,6 +18,7 @@ NAMES = (
     "sessions",
     "peers",
     "models",
+    "views",
     "authority",
     "budget",
     "terminal",

@@ -1,7 +1,7 @@
 """A recorder, a workspace and a way to run one recorded command in it."""
 
 import os
-import shutil
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ class Place:
     def changes(self, spool: str = "") -> dict[str, Difference]:
         with self.root() as root:
             found = differences(self.read(spool), {str(self.ws): root})
-        assert [one.path for one in found] == sorted((one.path for one in found), key=os.fsencode)
+        assert [one.place for one in found] == sorted((one.place for one in found), key=os.fsencode)
         return {one.path: one for one in found}
 
     @contextmanager
@@ -62,11 +62,12 @@ class Place:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     """Not below /tmp, which the sandbox hides."""
-    base = Path(tempfile.mkdtemp(prefix="planck-recording-", dir=Path(__file__).parents[3]))
+    home = next(folder for folder in ("/opt", str(Path.home()), "/tmp") if os.access(folder, os.W_OK))
+    base = Path(tempfile.mkdtemp(prefix="planck-recording-", dir=home)).resolve()
     one = Place(base)
     assert await one.recording.prepare() == ""
     try:
         yield one
     finally:
         await one.recording.aclose()
-        shutil.rmtree(base)
+        subprocess.run(["rm", "-rf", base], check=True)  # deeper than Python's own goes
