@@ -14,7 +14,8 @@ from tests.forks import make_folder, run_script
 from tests.session.trees import make_tree, read_tree
 
 CHANGES = Path(__file__).with_name("random_changes.py")
-kills = partial(run_script, Path(__file__).with_name("killed_commands.py"), "kills")
+KILLED = Path(__file__).with_name("killed_commands.py")
+kills, undos = partial(run_script, KILLED, "kills"), partial(run_script, KILLED, "undos")
 
 
 def open_planck(folder: Path, *steps: Any) -> Planck:
@@ -78,6 +79,17 @@ def test_a_hundred_killed_runtimes_leave_nothing_that_is_not_undone(seed: int) -
         assert kills(100, folder, seed)["killed"] == 100
 
 
+def test_a_killed_undo_of_a_command_is_finished_by_the_next_one(seed: int) -> None:
+    with make_folder() as folder:
+        assert undos(23, folder, seed)["killed"] >= 5
+
+
+@pytest.mark.soak
+def test_an_undo_of_a_command_killed_before_each_call_is_finished_by_the_next_one(seed: int) -> None:
+    with make_folder() as folder:
+        assert undos(1, folder, seed)["killed"] >= 100
+
+
 async def test_a_file_tool_refuses_a_file_that_a_command_changed_after_it_was_read(tmp_path: Path) -> None:
     steps = [
         [("read", {"path": "a.txt"})],
@@ -121,6 +133,30 @@ async def test_a_recorded_command_makes_tests_stale_only_if_it_changed_something
         assert found
         assert (found.fresh, found.followed) == (False, False)
         await session.aclose()
+
+
+async def test_a_background_command_is_recorded_when_the_run_ends_and_when_the_session_closes(
+    tmp_path: Path,
+) -> None:
+    server = "echo 1 > made; mkfifo go; cat go > heard; echo 2 > later; mkfifo end; cat end"
+    steps = [
+        [("bash", {"command": server, "background": True})],
+        bash("until test -p go; do :; done"),
+        "started",
+        bash("echo > go; until test -p end; do :; done"),
+        "done",
+    ]
+    async with open_planck(tmp_path, *steps) as planck:
+        work = tmp_path / "work"
+        session = await planck.start(model="double/m", mode="full", name="s")
+        first = await session.run("go")
+        assert {one.path for one in first.changes} >= {"made"}
+        second = await session.run("go")
+        assert {one.path for one in second.changes} >= {"later"}
+        await session.aclose()
+        async with planck.hold("s") as held:
+            await held.undo(held.undo_plan(Selection(all=True)))
+        assert read_tree(work) == {}
 
 
 async def test_an_undo_names_only_commands_that_are_not_recorded(tmp_path: Path) -> None:

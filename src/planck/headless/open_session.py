@@ -429,10 +429,11 @@ class OpenSession:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._team.wait_until_settled()
+            await self._wired.record_running()
             program = self._wired.hooks.program
             if not program and not self._wired.hooks.has("Stop"):
                 return
-            result = self.result(self._prompted)
+            result = self._summarise(self._count(self._prompted), None, ())
             if result.status is not TurnStatus.COMPLETED:
                 return
             said.append(result.text)
@@ -486,10 +487,14 @@ class OpenSession:
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
+        tally = self._count(after)
+        return self._summarise(tally, duration_ms, tuple(self._compare(tally, self._pair_up(tally))))
+
+    def _count(self, after: int) -> RunTally:
         tally = RunTally(self._team.orchestrator.id)
         for event in self._log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms, tuple(self._compare(tally, self._pair_up(tally))))
+        return tally
 
     def _pair_up(self, tally: RunTally) -> "Iterator[Pair]":
         """Yields the files that a run touched with what they were before it."""
@@ -772,7 +777,10 @@ class OpenSession:
         return id
 
     def _old_contents(self) -> "OldContents":
-        return self._log.old_contents(self._wired.redactor())
+        from planck.session.outputs import IMAGES
+        from planck.session.undo import OldContents
+
+        return OldContents(self._log.store, self._wired.redactor(), self._log.files / IMAGES)
 
     def _find_undo_root(self, confined: bool) -> "Root":
         from planck.session import undo
@@ -856,13 +864,15 @@ class OpenSession:
         """
         if not self.closed:
             self.closed = True
-            await close_all(self._wired.team.suspend, self._opened.aclose, self._wired.aclose)
+            end = self._wired.end_commands
+            await close_all(self._wired.team.suspend, end, self._opened.aclose, self._wired.aclose)
 
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
-            await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
+            end = self._wired.end_commands  # while the log is open: what they changed is recorded then
+            await close_all(self._wired.team.aclose, end, self._opened.aclose, self._wired.aclose)
 
 
 def _withhold(reason: str) -> Err:
