@@ -377,6 +377,7 @@ def _answer_probe(listener: int, filter: Filter) -> int:
 def run() -> None:
     """`recorder FD PARENT`: the control socket, and the process that started us."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)  # passed on to us, and to nobody else
     hello = json.loads(control.recv(1 << 16))
     calls = {int(audit): {int(n): name for n, name in c.items()} for audit, c in hello["calls"].items()}
     filter = Filter(bytes.fromhex(hello["program"]), hello["seccomp"], calls)
