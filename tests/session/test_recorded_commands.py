@@ -159,6 +159,25 @@ async def test_a_background_command_is_recorded_when_the_run_ends_and_when_the_s
         assert read_tree(work) == {}
 
 
+async def test_a_folder_that_a_command_moves_into_the_workspace_is_recorded_whole(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "inner").mkdir(parents=True)
+    (outside / "inner" / "a.txt").write_text("a\n")
+    ignored = tmp_path / "work" / "node_modules" / "b"
+    ignored.mkdir(parents=True)
+    (ignored / "b.txt").write_text("b\n")
+    move = "python3 -c \"import os; os.rename('../outside', 'in'); os.rename('node_modules/b', 'b')\""
+    async with open_planck(tmp_path, bash(move), "done") as planck:
+        session = await planck.start(model="double/m", mode="full")
+        result = await session.run("go")
+        assert {one.path for one in result.changes} == {"in/inner/a.txt", "b/b.txt"}
+        plan = session.undo_plan(Selection())
+        assert [step.path for step in plan.steps if step.conflict] == []
+        await session.undo(plan)
+        assert [*read_tree(tmp_path / "work")] == ["node_modules"]
+        await session.aclose()
+
+
 async def test_an_undo_names_only_commands_that_are_not_recorded(tmp_path: Path) -> None:
     steps = [bash("echo x > a.txt"), bash("echo y > b.txt"), "done"]
     async with open_planck(tmp_path, *steps) as planck:

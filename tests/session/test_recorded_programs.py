@@ -50,7 +50,7 @@ CASES = {
         "python3",
         {"README": "a\n", ".gitignore": "__pycache__/\n"},
         "git init -q",
-        "python3 -m pip install -q --target vendor six==1.16.0 iniconfig==2.0.0",
+        "python3 -m pip install -q --no-compile --target vendor six==1.16.0 iniconfig==2.0.0",
         5,
     ),
     "git rebase": Case(

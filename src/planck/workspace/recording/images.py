@@ -70,10 +70,11 @@ class Images:
     def move(self, source: str | None, target: str | None) -> None:
         """Keeps every name below both, for a rename of a folder (or an exchange)."""
         for one, other in ((source, target), (target, source)):
-            for place in self._walk(one) if one else ():
-                self.touch(place)
-                if one and other:
-                    self.touch(other + place[len(one) :])
+            for below in self._walk(one, one) if one else ():
+                self.touch(f"{one}{below}")
+            # Judged by where they arrive: what comes from outside, or out of an ignored folder, is new there.
+            for below in self._walk(one, other) if one and other else ():
+                self.touch(f"{other}{below}")
         for end in (source, target):
             if end:
                 self.touch(end, folder=self._is_folder(source) or self._is_folder(target))
@@ -232,7 +233,7 @@ class Images:
         return f"/proc/self/fd/{self._view}/{place[len(root) + 1 :]}"
 
     def _is_folder(self, place: str | None) -> bool:
-        if place is None or not place.startswith(self._prefixes):
+        if place is None:
             return False
         try:
             fd = self._open_folder(place)
@@ -241,15 +242,16 @@ class Images:
         os.close(fd)
         return True
 
-    def _walk(self, top: str) -> Iterator[str]:
-        """Every name below a folder that is recorded; few of a tree that is larger than what is kept."""
-        if not top.startswith(self._prefixes):
+    def _walk(self, top: str, at: str) -> Iterator[str]:
+        """What follows `top` in every name below it that would be recorded below `at`; few of a tree that is
+        larger than what is kept."""
+        if not at.startswith(self._prefixes):
             return
-        folders, left = [top], 4 * MAX_NAMES
+        folders, left = [""], 4 * MAX_NAMES
         while folders:
             place = folders.pop()
             try:
-                fd = self._open_folder(place)
+                fd = self._open_folder(f"{top}{place}")
             except OSError:
                 continue
             try:
@@ -268,7 +270,7 @@ class Images:
                             return
                         inner = f"{place}/{entry.name}"
                         folder = entry.is_dir(follow_symlinks=False)
-                        if self._judge(inner, folder=folder) == "skipped":
+                        if self._judge(f"{at}{inner}", folder=folder) == "skipped":
                             continue
                         yield inner
                         if folder:
