@@ -21,7 +21,7 @@ from planck.config.rules import RuleBook, ToolFlags, read_tool_flags
 from planck.context.compaction import BUILT_IN
 from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
-from planck.own_code import list_own, say_option, tell_own
+from planck.own_code import list_own, tell_own
 from planck.own_files import keep_apart
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
@@ -30,7 +30,7 @@ from planck.permissions.gate import Gate
 from planck.records.amounts import MAX_COUNT, MAX_USD, Allowance
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.messages import Message
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Clock, Ids
 from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
