@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from planck.headless.arguments import (
+from planck.headless.embedding.arguments import (
     PlanckArguments,
     RunArguments,
     SessionArguments,
