@@ -317,16 +317,14 @@ class OpenSession:
 
         return await OutputType(output_type).run_typed(self, prompt, timeout=timeout)
 
-    async def stream(
+    def stream(
         self, prompt: str | UserMessage, *, timeout: float | None = None
     ) -> AsyncGenerator[SessionEvent, None]:
         """Prompts the orchestrator and yields what happens, deltas included, until `run` would return.
 
         Leaving the loop early cancels the run; use `contextlib.aclosing` to have that happen at once.
         """
-        async with aclosing(self._runs.stream(prompt, timeout)) as events:
-            async for event in events:
-                yield event
+        return self._runs.stream(prompt, timeout)
 
     @property
     def asks_again(self) -> bool:
@@ -391,11 +389,9 @@ class OpenSession:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         await self._runs.stop(status)
 
-    async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
-        async with aclosing(self._parts.events(after)) as events:
-            async for event in events:
-                yield event
+        return self._parts.events(after)
 
     async def follow(
         self, after: int = 0, *, words: bool = True
