@@ -18,7 +18,7 @@ from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.wiring import SessionWiring
 from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
 from planck.records.ports import Ids
-from planck.records.specs import RunOptions
+from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Past, read_past, resume_session
@@ -147,7 +147,7 @@ class Opener:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(runtime.project, log)
-            past, options = self._look_back(log, given, exact)
+            past, options, limits = self._look_back(log, given, exact)
             plan = SessionSetup(
                 runtime,
                 log.id,
@@ -156,6 +156,7 @@ class Opener:
                 tools=given["tools"],
                 deps=given["deps"],
                 hooks=_join_hooks(given["hooks"]),
+                limits=limits,
                 kept=exact is None,
             )
             opened = await self._wire(log, plan, past, opening)
@@ -164,21 +165,22 @@ class Opener:
 
     def _look_back(
         self, log: SessionLog, given: SessionArguments, exact: RunOptions | None
-    ) -> tuple[Past, RunOptions]:
-        """Returns what the log says, and the options of this run.
+    ) -> tuple[Past, RunOptions, Limits | None]:
+        """Returns what the log says, and the options and limits of this run.
 
         An imported log widens nothing by its words.
         """
         if exact is not None:
-            return read_past(log.store.read()), exact
-        from planck.headless.services.reopening import LeftFold, carry_over  # only for a resume
+            return read_past(log.store.read()), exact, None
+        from planck.headless.services.reopening import LeftFold, carry_over, keep_limits  # only for a resume
 
         project, fold = self._runtime.project, LeftFold()
         past = read_past(fold.follow(log.store.read()))
         kept = carry_over(fold.left, project.config.permissions.mode, ours=not log.imported)
         if "mode" in (project.flags.get("permissions") or {}):  # an argument, if not one of `resume`
             kept = replace(kept, mode=None)
-        return past, add_options(kept, given["settings"], given)
+        limits = keep_limits(fold.left, project.config.limits, project.flags.get("limits") or {})
+        return past, add_options(kept, given["settings"], given), limits
 
     async def _wire(
         self, log: SessionLog, plan: SessionSetup, past: Past, opening: AsyncExitStack

@@ -31,7 +31,7 @@ from planck.records.authority import CHANGELESS, Mode
 from planck.records.messages import Message
 from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Clock, Ids
-from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
+from planck.records.specs import RECORDED, AgentSpec, Limits, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.team.by_id import split_team_tools
 from planck.toolkit.tool import Tool
@@ -74,11 +74,15 @@ class SessionSetup:
         stored: bool = True,
         deps: Any = None,
         hooks: "ProgramHooks | None" = None,
+        limits: Limits | None = None,
         kept: bool = False,
     ) -> None:
         """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
-        what they find in their context. `kept`: the options are those of the log, and nobody
-        wrote them now."""
+        what they find in their context. `limits`: None for those of the configuration.
+
+        `kept`: the options come from the log. A tool that they name may be one that the program had then and
+        does not have now, which is an error only where somebody wrote the name just now.
+        """
         project, config = runtime.project.fork(), runtime.project.config
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
@@ -93,9 +97,10 @@ class SessionSetup:
         self.tools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
-        self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
+        self.limits = limits = limits or config.limits
+        self.ceiling = session_ceiling(mode, project.roots, limits.spawn_depth)
         """What no agent of the session exceeds."""
-        limits, allowed = config.limits, read_allowance(options)
+        allowed = read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS, f"{say_option('--max-steps', 'max_steps')} must be at least 1."
@@ -143,7 +148,7 @@ class SessionSetup:
 
     def _describe_limits(self) -> dict[str, int]:
         """How often a provider is asked is the machine's, not the session's."""
-        limits = msgspec.structs.asdict(self.runtime.project.config.limits)
+        limits = msgspec.structs.asdict(self.limits)
         return {name: value for name, value in limits.items() if name != "providers"}
 
     def describe(self) -> SessionOptions:
