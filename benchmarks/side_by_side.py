@@ -319,7 +319,7 @@ def _run_library(python: Path, body: str, url: str, tree: Path = HERE) -> dict[s
 def _say_figures(found: Sequence[Mapping[str, float | str]]) -> str:
     said = []
     for name, value in found[0].items():
-        values = [row[name] for row in found if isinstance(row.get(name), float)]
+        values = [known for row in found if isinstance(known := row.get(name), float)]
         said.append(f"{name} {statistics.median(values):.2f}" if values else f"{name} {value}")
     return "   ".join(said)
 

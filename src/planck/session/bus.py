@@ -59,16 +59,15 @@ class Spoken(msgspec.Struct):
     def events(self) -> Sequence[Event]:
         """One for each delta."""
         if not self._events:
-            ts, agent_id, turn, type = self._ts, self.agent_id, self.turn, self.delta.type
-            encode, raw = codec.encode, msgspec.Raw
-            self._events = (
-                [
-                    Event(None, ts, agent_id, turn, type, raw(encode({"text": text})))
-                    for text in self.delta.texts
+            delta = self.delta
+            if isinstance(delta, _BURSTS):
+                ts, agent_id, turn, type = self._ts, self.agent_id, self.turn, delta.type
+                encode, raw = codec.encode, msgspec.Raw
+                self._events = [
+                    Event(None, ts, agent_id, turn, type, raw(encode({"text": text}))) for text in delta.texts
                 ]
-                if isinstance(self.delta, _BURSTS)
-                else (self._event or self.say(self.delta.text),)
-            )
+            else:
+                self._events = (self._event or self.say(delta.text),)
         return self._events
 
     def say(self, text: str) -> Event:
@@ -256,15 +255,15 @@ class _Tail:
     __slots__ = ("_pieces", "_size")
 
     def __init__(self) -> None:
-        self._pieces: deque[str] = deque()
+        self._pieces: list[str] = []
         self._size = 0
 
     def add(self, piece: str) -> None:
-        piece = piece[-TAIL:]
         self._pieces.append(piece)
         self._size += len(piece)
-        while self._size - len(self._pieces[0]) >= TAIL:  # characters, each of one byte at least
-            self._size -= len(self._pieces.popleft())
+        if self._size > 2 * TAIL:  # characters, each of one byte at least
+            self._pieces = ["".join(self._pieces)[-TAIL:]]
+            self._size = TAIL
 
     def read(self) -> str:
         text = "".join(self._pieces)

@@ -46,7 +46,7 @@ class DeltaRedaction:
             return (Entry(agent_id, turn, delta),)
         if isinstance(delta, BURSTS):
             return [entry for one in delta.deltas for entry in self.redact(agent_id, turn, one, redactor)]
-        shown = list[Entry]()
+        shown: list[Entry] = []
         if held and type(held.fact) is not type(delta):
             shown += self._release(agent_id, stream)
             held = None

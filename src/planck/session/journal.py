@@ -125,10 +125,13 @@ class SessionJournal:
                     subscription.queue.clear()
                     subscription.behind = False
                 caught_up = False
-                while subscription.queue or not (subscription.behind or subscription.ended):
-                    events, after = _take(subscription, after)
-                    if events:
-                        yield events
+                while True:
+                    if subscription.queue:
+                        events, after = _take(subscription, after)
+                        if events:
+                            yield events
+                    elif subscription.behind or subscription.ended:
+                        break
                     else:
                         await subscription.wait()
                 if subscription.ended and not subscription.queue and self._store.head <= after:
@@ -216,7 +219,7 @@ def _drop_stale(subscription: Subscription, after: int) -> None:
 
 def _take(subscription: Subscription, after: int) -> tuple[list[Event], int]:
     """Returns what goes on from `after`, and where it ends; one that leaves something out is behind."""
-    taken = list[Event]()
+    taken: list[Event] = []  # not `list[Event]()`, which makes a type
     while queue := subscription.queue:
         event = queue.popleft()
         if event.seq is not None:

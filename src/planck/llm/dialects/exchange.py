@@ -126,7 +126,7 @@ class _Reading:
     def read(self, events: Iterator[bytes]) -> Iterable[Item]:
         """Returns what some more events say."""
         answer, pulse, loop, said = self._answer, self._pulse, self._loop, False
-        items = list[Item]()
+        items: list[Item] = []
         feed = answer.feed
         self.more = False
         try:
