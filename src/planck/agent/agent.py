@@ -199,11 +199,12 @@ class Agent:
 
     def hear(self, item: View) -> None:
         """Show what passes of an answer; what it used is kept, for the case that none comes of it."""
-        hear_count(item, self.tally)
         if isinstance(item, TextDelta):
             self._heard.append(item.text)
-        elif isinstance(item, Status) and item.state == "discarded":
-            self._heard.clear()
+        else:
+            hear_count(item, self.tally)
+            if isinstance(item, Status) and item.state == "discarded":
+                self._heard.clear()
         self.scribe.publish(item)
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
