@@ -10,8 +10,8 @@ import msgspec
 
 from planck.closing import close_all
 from planck.config.providers import Providers
+from planck.headless.arguments import check_options, refuse
 from planck.headless.event import SessionEvent
-from planck.headless.session_setup import check_options, refuse
 from planck.headless.session_tools import check_tool
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
