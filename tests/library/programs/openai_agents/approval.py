@@ -22,7 +22,7 @@ async def main() -> None:
     if sys.argv[1] == "begin":
         result = await Runner.run(agent, "Refund order 7.")
         for question in result.interruptions:
-            print(question.name, question.arguments)
+            print(question.name)
         FILE.write_text(result.to_state().to_string())
     else:
         state = await RunState.from_string(agent, FILE.read_text())

@@ -8,6 +8,7 @@ from pathlib import Path
 from planck import Inbox, Planck, tool
 
 FILE = Path("question.json")
+RULES = [{"tool": "refund", "decision": "ask"}]
 
 
 @tool
@@ -18,19 +19,19 @@ def refund(order: int) -> str:
 
 async def main() -> None:
     inbox = Inbox()
-    async with Planck(approver=inbox, flags={"permissions": {"rules": [{"tool": "refund", "decision": "ask"}]}}) as p:
+    async with Planck(approver=inbox, flags={"permissions": {"rules": RULES}}) as p:
         if sys.argv[1] == "begin":
             session = await p.start(model="openai/gpt-5", tools=[refund])
             await session.prompt("Refund order 7.")
             question = await inbox.next()
             FILE.write_text(json.dumps([session.id, question.id, question.digest]))
-            print(question.tool, question.args)
+            print(question.tool)
             await session.suspend()
         else:
-            session_id, *seen = json.loads(FILE.read_text())
+            session_id, question_id, digest = json.loads(FILE.read_text())
             session = await p.resume(session_id, tools=[refund])
             await inbox.next()
-            inbox.answer(*seen, allow=True)
+            inbox.answer(question_id, digest, True)
             print((await session.go_on()).text)
 
 

@@ -2,15 +2,13 @@
 
 import asyncio
 
-from planck import Planck
+import planck
 
 
 async def main() -> None:
-    async with Planck() as p:
-        session = await p.start(model="openai/gpt-5")
-        async for event in session.stream("Write a line about rain."):
-            if event.type == "text_delta":
-                print(event.data["text"], end="", flush=True)
+    async for event in planck.stream("Write a line about rain.", model="openai/gpt-5"):
+        if event.type == "text_delta":
+            print(event.data["text"], end="", flush=True)
 
 
 asyncio.run(main())

@@ -25,7 +25,7 @@ if sys.argv[1] == "begin":
     result = agent.run_sync("Refund order 7.")
     assert isinstance(result.output, DeferredToolRequests)
     for question in result.output.approvals:
-        print(question.tool_name, question.args)
+        print(question.tool_name)
     calls = [question.tool_call_id for question in result.output.approvals]
     FILE.write_text(json.dumps([calls, result.all_messages_json().decode()]))
 else:
