@@ -44,9 +44,9 @@ class Spoken:
     __slots__ = ("_event", "_events", "_ts", "agent_id", "delta", "turn")
 
     def __init__(self, ts: str, agent_id: str | None, turn: int, delta: Piece) -> None:
-        self.agent_id = agent_id
-        self.turn = turn
-        self.delta = delta
+        self.agent_id: str | None = agent_id
+        self.turn: int = turn
+        self.delta: Piece = delta
         self._ts = ts
         self._event: Event | None = None
         self._events: Sequence[Event] = ()
@@ -160,8 +160,8 @@ class Subscription:
 
     def __init__(self) -> None:
         self.queue: deque[Event] = deque()
-        self.behind = False
-        self.ended = False
+        self.behind: bool = False
+        self.ended: bool = False
         self._waiter: asyncio.Future[None] | None = None
 
     def push(self, event: Event) -> None:

@@ -42,7 +42,7 @@ class SessionJournal:
         self._tallies: list[Callable[[Event], None]] = []
         self._looked: Redactor | None = None
         """The keys as they were found in this step of the loop, for what models say in it."""
-        self.live = Live()
+        self.live: Live = Live()
         """It hears everything, also what nobody watches: somebody may join in the middle of a sentence."""
         store.watch(self)
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.archive.archive import Archive
-from planck.config.providers import open_shares
+from planck.config.providers import Shares, open_shares
 from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
@@ -42,6 +42,7 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.store.postgres.claimed import ClaimedLibrary
+from planck.store.postgres.roster import PostgresRoster
 from planck.store.roster import VERSION, Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
 
@@ -61,7 +62,7 @@ class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""
         self.database = database
-        self.roster = database.roster
+        self.roster: PostgresRoster = database.roster
         self.me = me
         self._planck = planck
         self._approver = approver
@@ -78,7 +79,7 @@ class Pool:
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
-        self.shares = open_shares(planck.project, self._clock, database.url)
+        self.shares: Shares = open_shares(planck.project, self._clock, database.url)
         """How often this node asks the providers, of what all nodes may."""
 
     @property
