@@ -191,9 +191,7 @@ async def test_a_misspelt_argument_is_an_error_in_the_words_of_python(tmp_path: 
         Planck(tmp_path, flgas={})  # type: ignore[call-arg]
     async with make_planck(tmp_path, []) as p:
         for door in (p.start, p.resume):
-            with pytest.raises(
-                TypeError, match="unexpected keyword argument 'max_step'. Did you mean 'max_s"
-            ):
+            with pytest.raises(TypeError, match="unexpected keyword argument 'max_step'"):
                 await door("mine", max_step=3)  # type: ignore[call-arg]
         assert list(p.archive.sessions()) == []
 

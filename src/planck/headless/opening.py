@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 import planck
 from planck.config.environment import has_collector
-from planck.headless.arguments import SessionArguments, StartArguments, add_options
+from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options
 from planck.headless.members.first import make_members
-from planck.headless.notices import find_missing_spans
 from planck.headless.open_session import OpenSession
+from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.wiring import SessionWiring
 from planck.records.events import RequestKey, SessionResumed, SessionStarted, View

@@ -14,7 +14,7 @@ from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
-from planck.headless.arguments import (
+from planck.headless.embedding.arguments import (
     PlanckArguments,
     SessionArguments,
     StartArguments,
@@ -27,9 +27,9 @@ from planck.headless.arguments import (
     refuse,
     spell_out,
 )
-from planck.headless.notices import list_ignored_hooks, list_notices
 from planck.headless.open_session import OpenSession
 from planck.headless.opening import Opener
+from planck.headless.services.notices import list_ignored_hooks, list_notices
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.session_tools import SessionTools
 from planck.peers.peers import PeerReport, Peers

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from planck.headless.arguments import (
+from planck.headless.embedding.arguments import (
     PlanckArguments,
     RunArguments,
     SessionArguments,

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from planck.headless.arguments import refuse
+from planck.headless.embedding.arguments import refuse
 from planck.headless.open_session import OpenSession
 from planck.headless.structured import AnswerSchema
 from planck.records.messages import Image, Text, UserMessage, user_text

@@ -95,6 +95,8 @@ _DEFAULTS: dict[str, Any] = {
 }
 """What holds where an argument is left out; None for the others."""
 
+_NOTHING_SAID = RunOptions()
+
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -143,9 +145,8 @@ def select(shape: type[A], given: Mapping[str, Any]) -> A:
 def add_options(options: RunOptions, settings: RunOptions | None, given: Mapping[str, Any]) -> RunOptions:
     """Returns the options with what `settings` say, and then the arguments; a default says nothing."""
     said: dict[str, Any] = {}
-    for field in msgspec.structs.fields(RunOptions):
-        name = field.name
-        if settings is not None and (found := getattr(settings, name)) != field.default:
+    for name in RunOptions.__struct_fields__:
+        if settings is not None and (found := getattr(settings, name)) != getattr(_NOTHING_SAID, name):
             said[name] = found
         if (found := given.get(name)) is not None and found != "":
             said[name] = found
