@@ -42,7 +42,6 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.store.postgres.claimed import ClaimedLibrary
-from planck.store.postgres.roster import PostgresRoster
 from planck.store.roster import VERSION, Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
 
@@ -62,7 +61,7 @@ class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""
         self.database = database
-        self.roster: PostgresRoster = database.roster
+        self.roster = database.roster
         self.me = me
         self._planck = planck
         self._approver = approver
