@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
+    from planck.headless.script import run_async as run_async
+    from planck.headless.script import stream as stream
     from planck.permissions.approver import Approver as Approver
     from planck.records.approval import Answer as Answer
     from planck.records.approval import Question as Question
@@ -85,6 +87,8 @@ _HOMES = {
     "orchestrator_tools": "planck.team.by_id",
     "prepend_agents_md": "planck.context.agents_md",
     "run": "planck.headless.script",
+    "run_async": "planck.headless.script",
+    "stream": "planck.headless.script",
     "send_response": "planck.team.by_id",
     "spawn_agent": "planck.team.by_id",
     "tool": "planck.toolkit.decorator",

@@ -14,7 +14,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.records.usage import Usage
 from planck.toolkit.journal import Entry
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -43,12 +43,12 @@ class Actor:
         self.agent = agent
         self.opening: Envelope | None = None
         """What started the turn in flight."""
-        self.stopping = False
+        self.stopping: bool = False
         """The turn in flight was told to end, and has not ended yet."""
         self.unfinished: UnfinishedTurn | None = None
         """The turn that it continues, or is about to."""
         self._barrier = barrier
-        self.has_new_mail = False
+        self.has_new_mail: bool = False
         """Whether mail came since `wait_for_new_mail` began."""
         self._waiting: list[asyncio.Future[None]] = []
         """A list: the deque of an `asyncio.Event` is 600 of an idle agent's 15,000 bytes."""

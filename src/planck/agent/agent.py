@@ -124,27 +124,27 @@ class Agent:
     def __init__(
         self, spec: AgentSpec, seat: Seat, kit: Kit, scribe: Scribe, *, ids: Ids, bounds: Bounds
     ) -> None:
-        self.id = spec.id
-        self.spec = spec
-        self.seat = seat
+        self.id: str = spec.id
+        self.spec: AgentSpec = spec
+        self.seat: Seat = seat
         self.kit = kit
         self.scribe = scribe
         self.history: History = scribe.history
         self.ids = ids
         self.bounds = bounds
-        self.purse = bounds.purse
+        self.purse: Purse = bounds.purse
         self.held: set[str] = set()
         """Mail that no turn may begin with yet: not safe from a power cut, or being taken back."""
-        self.usage = Usage()
-        self.turn_usage = Usage()
-        self.tally = Tally()
-        self.turn_text = ""
-        self.excesses = 0
+        self.usage: Usage = Usage()
+        self.turn_usage: Usage = Usage()
+        self.tally: Tally = Tally()
+        self.turn_text: str = ""
+        self.excesses: int = 0
         """Answers of this turn that were too large, or brought too many calls."""
-        self.denials = 0
+        self.denials: int = 0
         """Calls of this turn that were denied."""
-        self.repeats = Repeats()
-        self.effects = 0
+        self.repeats: Repeats = Repeats()
+        self.effects: int = 0
         """Results so far that were new, of tools that change something."""
         self._root: str | None = None
         self._system_text = ""

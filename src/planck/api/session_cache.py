@@ -23,7 +23,7 @@ from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import RunOptions
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _ID = re.compile(r"[0-9a-f]{16}")
 """An id that Planck made. It is not looked up as a name."""
@@ -33,7 +33,7 @@ class SessionCache:
     def __init__(self, planck: Planck | Pool, holder: Holder, *, limit: int, idle: float) -> None:
         """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
         self.planck = planck
-        self.tally = Tally()
+        self.tally: Tally = Tally()
         self._holder = holder
         self._node = planck.me.name if isinstance(planck, Pool) else None
         self._limit = limit
@@ -45,8 +45,8 @@ class SessionCache:
         self._ended: set[str] = set()
         self._left: dict[str, int] = {}
         """Where the logs ended of what was open here: one that is longer was somebody else's since."""
-        self.closed = False
-        self.changes = 0
+        self.closed: bool = False
+        self.changes: int = 0
         """Grows whenever a session is opened, closed or put to sleep here."""
         self._changed = asyncio.Event()
 

@@ -68,7 +68,7 @@ class ToolFiles:
     """The TOOL.json tools of a session; the files are read again only when one of them changed."""
 
     def __init__(self, project: Project, spill: Path, built_in: Collection[str]) -> None:
-        self.resources = project.resources
+        self.resources: Resources = project.resources
         self._environ = project.command_environ
         self._root = project.root
         self._spill = spill

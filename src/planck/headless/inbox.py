@@ -103,6 +103,13 @@ class Inbox:
                     self._watchers.remove(watcher)
         return self._changes
 
+    async def next(self, session_id: str | None = None) -> Question:
+        """Returns the oldest question of a session, or of all; waits until there is one."""
+        seen = self._changes
+        while not (waiting := self.pending(session_id)):
+            seen = await self.wait_for_change(seen)
+        return waiting[0]
+
     def _refuse_late(self, id: str, request: RequestKey | None) -> Err | None:
         if id in self._settled:
             return self._settled[id].refuse(request)

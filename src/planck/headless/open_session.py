@@ -66,7 +66,7 @@ class OpenSession:
         clock: Clock,
         left_out: tuple[str, ...] = (),
     ) -> None:
-        self.opened_at = log.opened_at
+        self.opened_at: int = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.left_out = left_out
         """Folders beside the workspace that its last run had, and that this process does not give it."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
+    from planck.config.resources import Resources
     from planck.headless.embedding.teams import AnyTeam
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
@@ -103,13 +104,14 @@ class Planck:
         shared: Shares | None,
     ) -> None:
         self.project = project
-        self.home, self.workspace = project.home, project.workspace
-        self.trust = project.trust
-        self.resources = project.resources
-        self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
+        self.home: Path = project.home
+        self.workspace: Path = project.workspace
+        self.trust: Trust = project.trust
+        self.resources: Resources = project.resources
+        self.sessions_dir: Path = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         ids = RandomIds()
-        self.peers = Peers(project, clock=self._clock)
+        self.peers: Peers = Peers(project, clock=self._clock)
         self._providers = Providers(project, self._clock, dict(given["providers"] or {}), shared)
         self._runtime = Runtime(
             project=project,

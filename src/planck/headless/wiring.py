@@ -95,7 +95,7 @@ class SessionWiring:
             deps=plan.deps,
         )
         scribe = Scribe(journal, None)
-        self.hooks = Hooks(
+        self.hooks: Hooks = Hooks(
             runtime.project,
             plan.session_id,
             scribe,
@@ -103,7 +103,7 @@ class SessionWiring:
             off=options.dry_run,
             program=plan.hooks,
         )
-        self.team = Team(
+        self.team: Team = Team(
             plan.session_id,
             journal=journal,
             ids=runtime.ids,
@@ -114,7 +114,7 @@ class SessionWiring:
             hear_end=self._forget,
         )
         fallback = options.fallback_model
-        self.seats = Seats(
+        self.seats: Seats = Seats(
             runtime.providers,
             runtime.peers,
             Briefing(self.team),

@@ -246,7 +246,7 @@ class AgentGate:
         `object_to` may say no in the user's place. `find_ceiling` returns the strictest mode of now, where
         `authority` is kept from the time of the call. `folders`: the user may be asked for one more.
         """
-        self.agent_id = scribe.agent_id or ""
+        self.agent_id: str = scribe.agent_id or ""
         self.name = name
         self.delegator = delegator
         self._gate = gate

@@ -1,5 +1,6 @@
 """Our JSON: the only place that encodes or decodes what we store and send."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ DecodeError = msgspec.DecodeError  # ValidationError included
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
-encode = _encoder.encode
+encode: Callable[[Any], bytes] = _encoder.encode
 
 
 def trimmed(data: bytes | msgspec.Raw) -> bytes:

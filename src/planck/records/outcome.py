@@ -155,5 +155,5 @@ class PlanckError(Exception):
     """
 
     def __init__(self, kind: ErrorKind, message: str, details: dict[str, Any] | None = None) -> None:
-        self.err = Err(kind, message, details or {})
+        self.err: Err = Err(kind, message, details or {})
         super().__init__(str(self.err))

@@ -152,8 +152,8 @@ class Subscription:
 
     def __init__(self) -> None:
         self.queue: deque[Event] = deque()
-        self.behind = False
-        self.ended = False
+        self.behind: bool = False
+        self.ended: bool = False
         self._waiter: asyncio.Future[None] | None = None
 
     def push(self, event: Event) -> None:

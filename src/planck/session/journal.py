@@ -35,7 +35,7 @@ class SessionJournal:
         self._redactor = redactor
         self._redaction = DeltaRedaction()
         self._tallies: list[Callable[[Event], None]] = []
-        self.live = Live()
+        self.live: Live = Live()
         """It hears everything, also what nobody watches: somebody may join in the middle of a sentence."""
         store.watch(self)
 

@@ -43,8 +43,8 @@ class SessionLog:
         self.store = store
         self.journal = journal
         self.id = id
-        self.name = name
-        self.opened_at = store.head
+        self.name: str = name
+        self.opened_at: int = store.head
         self._library = library
 
     @property

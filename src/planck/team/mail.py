@@ -82,7 +82,7 @@ class Mail:
         """`members` are the live ones by id, as the team keeps them."""
         self.asks: dict[str, Ask] = {}
         """Those that are not settled, by the id of their envelope."""
-        self.sent = Sent()
+        self.sent: Sent = Sent()
         self.accounts = accounts
         self._echoes = Echoes()
         self._journal = journal
@@ -90,7 +90,7 @@ class Mail:
         self._clock = clock
         self._limits = limits
         self._members = members
-        self.under_way = _UnderWay()
+        self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
@@ -477,8 +477,8 @@ class _UnderWay:
     """The envelopes that are on their way into the log: as many at once as agents may send."""
 
     def __init__(self) -> None:
-        self.by_receiver = Counter[str]()
-        self.by_root = Counter[str]()
+        self.by_receiver: Counter[str] = Counter[str]()
+        self.by_root: Counter[str] = Counter[str]()
         """Those that count for `limits.messages`."""
         self._postings: set[_Posting] = set()
 
@@ -514,9 +514,9 @@ class _Posting:
         """`held`: in its place in the mailbox from the commit on, but not worked on before the barrier."""
         self.envelope = envelope
         self.target = target
-        self.recorded = False
+        self.recorded: bool = False
         self.seq = 0
-        self.arrived = False
+        self.arrived: bool = False
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held

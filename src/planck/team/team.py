@@ -37,7 +37,7 @@ from planck.toolkit.tool import Tool
 if TYPE_CHECKING:
     from planck.team.restore import BuildAgent, RestoredAgent
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _CUT_OFF = "was stopped when the previous run ended"
 _RESTARTS = 3
@@ -69,8 +69,8 @@ class Team:
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
-        self.total = 0
+        self.mail: Mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
+        self.total: int = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
         """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""

@@ -16,7 +16,9 @@ class Model:
         """Raises `TypeError` for what pydantic cannot represent."""
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
-            self.schema = _drop_titles(self._adapter.json_schema(ref_template="#/$defs/{model}"))
+            self.schema: dict[str, Any] = _drop_titles(
+                self._adapter.json_schema(ref_template="#/$defs/{model}")
+            )
         except PydanticUserError as problem:
             raise TypeError(str(problem).partition(". ")[0].splitlines()[0]) from problem
 

@@ -15,10 +15,10 @@ class Scribe:
     __slots__ = ("__weakref__", "_journal", "_system", "_tools", "agent_id", "history", "turn")
 
     def __init__(self, journal: Journal, agent_id: str | None) -> None:
-        self.agent_id = agent_id
-        self.turn = 0
+        self.agent_id: str | None = agent_id
+        self.turn: int = 0
         """The turn that the facts belong to; the agent counts it up."""
-        self.history = History()
+        self.history: History = History()
         self._journal = journal
         self._system: tuple[str, str] = ("", "")
         self._tools: tuple[Sequence[ToolSpec], str] = ((), "")

@@ -185,34 +185,37 @@ class Tool:
             if ours
             else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
-        self.effect = effect if type(effect) is Effect else _read_effect(name, effect)
-        self.execute = _as_execute(name, execute, ours=ours)
+        self.effect: Effect = effect if type(effect) is Effect else _read_effect(name, effect)
+        self.execute: Execute = _as_execute(name, execute, ours=ours)
         if dry_run is None:
             dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
         self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
-        self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
+        self.has_preview: bool = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (
+            None,
+            execute,
+        )
         """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
-        self.timeout = timeout if ours else _check_timeout(name, timeout)
+        self.timeout: float = timeout if ours else _check_timeout(name, timeout)
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
         extra = extra_arguments or always
-        self.extra_arguments = _read_extra(extra) if extra else _NO_KEYS
+        self.extra_arguments: Mapping[str, Mapping[str, Any]] = _read_extra(extra) if extra else _NO_KEYS
         """Keys that pass beside the schema, each with its own: `cwd`, `timeout` (TOOL.json), `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable
         """Its effects happen under `ctx.confinement`, or in a sandbox already."""
-        self.probe_in_sandbox = probe_in_sandbox or tried
+        self.probe_in_sandbox: bool = probe_in_sandbox or tried
         """It is a command that can be run once where nothing can be changed, before anybody is asked."""
-        self.find_unknown_address = find_unknown_address or stranger
+        self.find_unknown_address: FindUnknownAddress | None = find_unknown_address or stranger
         """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
         self.basis = basis
         """What a question about it is bound to: the tool refuses to change anything but that, `Changed`."""
 
-    always = _alias("extra_arguments")
-    tried = _alias("probe_in_sandbox")
-    stranger = _alias("find_unknown_address")
-    plans = _alias("has_preview")
+    always: Mapping[str, Mapping[str, Any]] = _alias("extra_arguments")
+    tried: bool = _alias("probe_in_sandbox")
+    stranger: FindUnknownAddress | None = _alias("find_unknown_address")
+    plans: bool = _alias("has_preview")
 
     @property
     def shown_parameters(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class LiveParts:
         self.opened = opened
         """The log, also of a session that is closed."""
         self.wired = wired
-        self.closed = False
+        self.closed: bool = False
 
     @property
     def log(self) -> SessionLog:

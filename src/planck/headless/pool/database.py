@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class PoolDatabase:
     def __init__(self, url: str, folder: Path, owner: str, lease: float) -> None:
         self.url = url
-        self.roster = PostgresRoster(url, lease=lease)
+        self.roster: PostgresRoster = PostgresRoster(url, lease=lease)
         self._engine = CommitQueue(url)
         self._folder = folder
         self._owner = owner

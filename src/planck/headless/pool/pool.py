@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.archive.archive import Archive
-from planck.config.providers import open_shares
+from planck.config.providers import Shares, open_shares
 from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
@@ -78,7 +78,7 @@ class Pool:
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
-        self.shares = open_shares(planck.project, self._clock, database.url)
+        self.shares: Shares = open_shares(planck.project, self._clock, database.url)
         """How often this node asks the providers, of what all nodes may."""
 
     @property

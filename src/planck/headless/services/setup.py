@@ -42,7 +42,7 @@ class Setup:
 
     def __init__(self, home: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
         self._environ = read_environment() if environ is None else environ
-        self.home = home or find_home(self._environ)
+        self.home: Path = home or find_home(self._environ)
         # The project's folder says nothing here: what is set up is the user's own.
         self._project = Project(self.home, self.home, self._environ)
         self._ring = Keyring(CredentialFile(self.home), self._environ, SystemClock())

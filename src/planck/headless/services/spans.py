@@ -101,6 +101,8 @@ class Tracing:
         self._metrics = MeterProvider(readers, resource, shutdown_on_exit=False)
         self.tracer: Tracer = self._spans.get_tracer("planck", __version__, schema_url=_SCHEMA)
         meter = self._metrics.get_meter("planck", __version__, schema_url=_SCHEMA)
+        self.tokens: Histogram
+        self.seconds: Histogram
         self.tokens, self.seconds = _make_histograms(meter)
 
     async def aclose(self) -> None:
@@ -116,6 +118,8 @@ class GivenTracer:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
+        self.tokens: Histogram
+        self.seconds: Histogram
         self.tokens, self.seconds = _make_histograms(metrics.get_meter("planck", __version__))
 
     async def aclose(self) -> None:
