@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +11,22 @@ from msgspec.structs import replace
 
 import planck
 from planck.config.environment import has_collector
-from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options
+from planck.context.compaction import BUILT_IN
+from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
 from planck.headless.members.first import make_members
 from planck.headless.open_session import OpenSession
 from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.wiring import SessionWiring
 from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
+from planck.records.nearest import did_you_mean
 from planck.records.ports import Ids
 from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Past, read_past, resume_session
 from planck.store.names import refuse_taken_id
+from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
@@ -86,6 +90,7 @@ class Opener:
         )
         (lead, *others), objects = await make_members(plan, made)
         if given["compactor"]:
+            _check_compactor(given["compactor"], runtime)
             lead = replace(lead, compactor=given["compactor"])
         specs = plan.authorise([plan.change_lead(lead), *others])
         past = _read_history(given["history"], specs[0].id, runtime.ids)
@@ -99,7 +104,7 @@ class Opener:
                 name=log.name,
                 workspace=str(runtime.project.workspace),
                 version=planck.__version__,
-                options=plan.describe(),
+                options=plan.describe(chain(*objects.values())),
                 team=made.file.name if made else options.team or runtime.project.config.default_team or "",
                 request=request,
             )
@@ -148,6 +153,8 @@ class Opener:
 
                 refuse_strangers(runtime.project, log)
             past, options, limits = self._look_back(log, given, exact)
+            if exact is None:
+                _check_tools(log, past, given["tools"])
             plan = SessionSetup(
                 runtime,
                 log.id,
@@ -243,6 +250,26 @@ def _read_team(
     from planck.headless.embedding.teams import read_team  # most programs have files, or none
 
     return "", read_team(team)
+
+
+def _check_compactor(name: str, runtime: Runtime) -> None:
+    """Raises for a compactor that there is not; a sidecar that has not started yet may have it."""
+    known = [*BUILT_IN, *runtime.compactors]
+    if name not in known and not runtime.peers.plan.select():
+        raise refuse(f"Compactor not found: {name!r}{did_you_mean(name, known) or '.'}")
+
+
+def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:
+    """Raises where the session had tools of its program, and the caller says nothing of tools.
+
+    Without them its agents would fail calls that their own history shows them.
+    """
+    had = past.before.options.program_tools if past.before.options else ()
+    if had and not tools and isinstance(tools, tuple):  # an empty list says that there are none any more
+        raise refuse(
+            f"Session {log.name!r} had tools of its program that were not passed: {', '.join(had)}. "
+            "Pass tools=[...] with them, or tools=[] to resume it without them."
+        )
 
 
 def _join_hooks(hooks: "Sequence[Hooks]") -> "ProgramHooks | None":

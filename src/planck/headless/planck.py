@@ -19,11 +19,12 @@ from planck.headless.embedding.arguments import (
     SessionArguments,
     StartArguments,
     check_compactors,
+    check_environ,
     check_folder,
     check_mapping,
     check_methods,
-    check_paths,
     complete,
+    read_folders,
     refuse,
     spell_out,
 )
@@ -85,7 +86,7 @@ class Planck:
             given["environ"],
             given["flags"],
             trust=given["trust"],
-            add_dirs=given["add_dirs"],
+            add_dirs=read_folders("add_dirs", given["add_dirs"]),
         )
         self._assemble(project, given, library, shared)
 
@@ -249,9 +250,11 @@ class Planck:
     async def resume(self, id_or_name: str = "", **arguments: Unpack[SessionArguments]) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        Mode, dry run, steps, disallowed tools and the rest of its budget are those that it had, unless an
-        argument says otherwise. With a model, its orchestrator goes on with that one. `tools`, `deps` and
-        `hooks` as in `start`: no log holds a function. A `store` that the program has needs no name.
+        Mode, dry run, steps, limits, disallowed tools and the rest of its budget are those that it had,
+        unless an argument, or `flags` of `Planck`, says otherwise; a limit that the configuration has made
+        stricter since is stricter. With a model, its orchestrator goes on with that one. `tools`, `deps` and
+        `hooks` as in `start`: no log holds a function. A session that had tools needs them again; `tools=[]`
+        resumes it without them. A `store` that the program has needs no name.
         """
         self._check_open()
         given = complete(Planck.resume, SessionArguments, arguments)
@@ -347,8 +350,8 @@ class Planck:
 
 def _check_parts(given: PlanckArguments) -> None:
     """Raises for a part of `Planck` that can't be used; its folders are checked before."""
-    check_paths("add_dirs", given["add_dirs"])
-    for name in ("environ", "flags", "providers"):
+    check_environ(given["environ"])
+    for name in ("flags", "providers"):
         check_mapping(name, given[name])
     check_methods("approver", given["approver"], ("decide",))
     for name, provider in (given["providers"] or {}).items():
