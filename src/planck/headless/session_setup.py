@@ -1,7 +1,7 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -31,7 +31,7 @@ from planck.records.authority import CHANGELESS, Authority, Mode
 from planck.records.messages import Message
 from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Clock, Ids
-from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
+from planck.records.specs import RECORDED, AgentSpec, Limits, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.team.by_id import split_team_tools
 from planck.toolkit.tool import Tool
@@ -74,11 +74,15 @@ class SessionSetup:
         stored: bool = True,
         deps: Any = None,
         hooks: "ProgramHooks | None" = None,
+        limits: Limits | None = None,
         kept: bool = False,
     ) -> None:
         """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
-        what they find in their context. `kept`: the options are those of the log, and nobody
-        wrote them now."""
+        what they find in their context. `limits`: None for those of the configuration.
+
+        `kept`: the options come from the log. A tool that they name may be one that the program had then and
+        does not have now, which is an error only where somebody wrote the name just now.
+        """
         project, config = runtime.project.fork(), runtime.project.config
         runtime = msgspec.structs.replace(runtime, project=project)
         self.runtime: Runtime = runtime
@@ -95,9 +99,11 @@ class SessionSetup:
         self.tools: SessionTools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
-        self.ceiling: Authority = session_ceiling(mode, project.roots, config.limits.spawn_depth)
+        limits = limits or config.limits
+        self.limits: Limits = limits
+        self.ceiling: Authority = session_ceiling(mode, project.roots, limits.spawn_depth)
         """What no agent of the session exceeds."""
-        limits, allowed = config.limits, read_allowance(options)
+        allowed = read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS, f"{say_option('--max-steps', 'max_steps')} must be at least 1."
@@ -145,11 +151,15 @@ class SessionSetup:
 
     def _describe_limits(self) -> dict[str, int]:
         """How often a provider is asked is the machine's, not the session's."""
-        limits = msgspec.structs.asdict(self.runtime.project.config.limits)
+        limits = msgspec.structs.asdict(self.limits)
         return {name: value for name, value in limits.items() if name != "providers"}
 
-    def describe(self) -> SessionOptions:
-        """Returns what the log keeps of it: the options of the run, with what is in force for two of them."""
+    def describe(self, objects: Iterable[Tool] = ()) -> SessionOptions:
+        """Returns what the log keeps of it: the options of the run, with what is in force for two of them.
+
+        `objects`: the tools that the program gave to workers.
+        """
+        passed = {*self.tools.own, *(tool.name for tool in objects)}
         mode = self.ceiling.mode
         whole = self.runtime.project.config.budget
         in_force = {"mode": mode, "max_steps": self.bounds.max_steps}
@@ -163,6 +173,7 @@ class SessionSetup:
             person=self.runtime.approver is not None,
             added=self.runtime.project.added,
             session_budget=whole.amount.describe() if whole else {},
+            program_tools=tuple(sorted(name for name in passed if not self.withholds(name))),
         )
 
     def change_lead(self, spec: AgentSpec, model: ModelSpec | None = None) -> AgentSpec:
