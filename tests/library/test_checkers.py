@@ -1,4 +1,4 @@
-"""What pyright knows of the library. `make check` has mypy check the programs, in strict mode as all our code."""
+"""What pyright knows of the library; mypy checks the programs in `make check`, like all our code."""
 
 import json
 import os

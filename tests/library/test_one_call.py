@@ -32,14 +32,16 @@ class Price:
 
 
 async def test_run_async_runs_in_the_loop_of_the_program(tmp_path: Path) -> None:
-    mine = asyncio.get_running_loop()
+    loops = [asyncio.get_running_loop()]
 
     @tool(effect="none")
-    async def look() -> bool:
-        return asyncio.get_running_loop() is mine
+    async def look() -> None:
+        loops.append(asyncio.get_running_loop())
 
     result = await planck.run_async("go", tools=[look], **offline(tmp_path, [[("look", {})], "done"]))
     assert (result.ok, result.text) == (True, "done")
+    assert len(loops) == 2
+    assert loops[0] is loops[1]
 
 
 async def test_run_async_gives_a_typed_answer(tmp_path: Path) -> None:

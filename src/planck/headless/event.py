@@ -12,7 +12,13 @@ from planck.toolkit.clock import SystemClock
 
 
 class SessionEvent(msgspec.Struct, eq=False, gc=False):
-    """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
+    """An event as the outside world sees it: attributes, or keys as in its JSON frame.
+
+    Example:
+
+        async for event in planck.stream("Say hello."):
+            print(event.seq, event.type, event.data)
+    """
 
     recorded: Event
     """The event itself, for what folds events: `records.board`."""

@@ -20,6 +20,15 @@ class Inbox:
     """An approver for any number of clients: the first answer to a question counts, a later one is told so.
 
     A question leaves it with its answer, and when the call that waits is interrupted or out of time.
+
+    Example:
+
+        async with Planck(approver=(inbox := Inbox())) as p:
+            session = await p.start(mode="ask")
+            await session.prompt("Write notes.md.")
+            question = await inbox.next()
+            inbox.answer(question.id, question.digest, allow=True)
+            await session.settled()
     """
 
     def __init__(self) -> None:

@@ -56,7 +56,16 @@ _GO_ON_WITH_PLAN = "Go on with the plan."
 
 
 class OpenSession:
-    """One open session."""
+    """An open session: prompt it, follow its events, change it, close it.
+
+    Example:
+
+        async with Planck() as p:
+            session = await p.start()
+            for prompt in ("My name is Ada.", "What is my name?"):
+                result = await session.run(prompt)
+                print(result.text)
+    """
 
     def __init__(
         self,

@@ -56,7 +56,14 @@ if TYPE_CHECKING:
 
 
 class Planck:
-    """A home, a workspace and a configuration, from which sessions are started and resumed."""
+    """A home, a workspace and a configuration, from which sessions are started and resumed.
+
+    Example:
+
+        async with Planck(workspace=".") as p:
+            session = await p.start(mode="read-only")
+            result = await session.run("Say hello.")
+    """
 
     @spell_out(PlanckArguments)
     def __init__(

@@ -44,6 +44,11 @@ def run(
     The arguments are those of `Planck`, of `Planck.start` and of `OpenSession.run`. `resume` goes on with a
     stored session, whose team, name and id are what they are: it takes none of them. Where an event loop
     runs already, in a notebook or a server, await `run_async`.
+
+    Example:
+
+        result = planck.run("What does this project do?", mode="read-only")
+        print(result.text, result.cost_usd)
     """
     given = _check(run, output_type, arguments)
     _refuse_running_loop()
@@ -65,6 +70,10 @@ async def run_async(
     """`run` for a program that has an event loop. Each call opens and closes a `Planck`.
 
     For many prompts, open one `Planck` yourself and start a session for each prompt.
+
+    Example:
+
+        result = await planck.run_async("Say hello.")
     """
     return await _run(prompt, output_type, _check(run_async, output_type, arguments))
 
@@ -77,6 +86,12 @@ async def stream(
 
     The arguments are those of `run`. Leaving the loop early cancels the run; use `contextlib.aclosing` to
     have that happen at once.
+
+    Example:
+
+        async for event in planck.stream("Say hello."):
+            if event.type == "text_delta":
+                print(event.data["text"], end="", flush=True)
     """
     given = _check(stream, None, arguments)
     async with _make(given) as planck:

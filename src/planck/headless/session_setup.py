@@ -99,8 +99,8 @@ class SessionSetup:
         self.tools: SessionTools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
-        self.limits: Limits = limits or config.limits
-        limits = self.limits
+        limits = limits or config.limits
+        self.limits: Limits = limits
         self.ceiling: Authority = session_ceiling(mode, project.roots, limits.spawn_depth)
         """What no agent of the session exceeds."""
         allowed = read_allowance(options)

@@ -41,3 +41,13 @@ def decode_as(data: bytes | str, type_: type[T]) -> T:
 
 def _unreadable(problem: Exception) -> DecodeError:
     return DecodeError("it is nested too deeply" if isinstance(problem, RecursionError) else str(problem))
+
+
+def drop_examples(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Returns schemas of classes without the examples of their docstrings, which are in Python."""
+    return {name: _drop_example(schema) for name, schema in schemas.items()}
+
+
+def _drop_example(schema: dict[str, Any]) -> dict[str, Any]:
+    text, example, _ = schema.get("description", "").partition("Example:\n")
+    return {**schema, "description": text.strip()} if example else schema

@@ -63,7 +63,16 @@ class InvalidTool(ArgumentError, TypeError):
 
 
 class Effect(StrEnum):
-    """What a call can change; the permission modes are written in these words."""
+    """What a call can change; the permission modes are written in these words.
+
+    Example:
+
+        @tool(effect=Effect.FILES)
+        def save(text: str, ctx: ToolContext) -> None:
+            "Append a line to notes.md."
+            with open(ctx.workspace / "notes.md", "a") as file:
+                file.write(f"{text}\\n")
+    """
 
     NONE = "none"
     TEAM = "team"
@@ -88,9 +97,17 @@ async def unrecorded(fact: View) -> None:
 
 
 class ToolContext(msgspec.Struct, Generic[Deps], frozen=True):
-    """What a tool is told of its call, and how it reports.
+    """The context of a tool's call, and how the tool reports progress.
 
     `ToolContext[Database]` says what `deps` is. Each field is a key, too: `ctx["workspace"]`.
+
+    Example:
+
+        @tool
+        def build(target: str, ctx: ToolContext[dict[str, str]]) -> str:
+            "Build a target."
+            ctx.progress("compiling\\n")
+            return f"{ctx.deps['compiler']} built {target} in {ctx.workspace}"
     """
 
     session_id: str
@@ -150,6 +167,12 @@ class Tool:
     A function that has three parameters instead is the closure form: see `closure`. `outcome_of` says what
     either may return. A subclass may define `dry_run(args, ctx)` as a method. Raises `InvalidTool` for what
     no vendor or executor could take.
+
+    Example:
+
+        numbers = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+        add = Tool("add", "Add numbers.", numbers, lambda args, ctx: str(args["a"] + args["b"]))
+        planck.run("Say hello.", tools=[add])
     """
 
     def __init__(

@@ -27,12 +27,13 @@ CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "Is there tea": [("count", {"item": "tea"})],
     "Refund order 7": [("refund", {"order": 7})],
     "Greet Ada": [("greet", {"name": "Ada"}), ("mcp__greeter__greet", {"name": "Ada"})],
-    "Look again": [("look", {})],
+    "Write notes.md": [("write", {"path": "notes.md", "content": "one\n"})],
 }
 TEXTS = {
     "Three cups": json.dumps(_DONE),
     "a line about rain": "The rain that falls on Bonn is soft and grey.",
     "Say hello": "Hello.",
+    "Name two cities": '["Bonn", "Rome"]',
     "capital of France": "Paris",
     "capital of Italy": "Rome",
     "capital of Japan": "Tokyo",

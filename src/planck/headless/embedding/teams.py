@@ -22,7 +22,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
     A member of type `orchestrator` gets your prompts; there is exactly one in a team.
 
-        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash", my_tool])
+    Example:
+
+        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash"])
     """
 
     type: str
@@ -54,7 +56,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Team(msgspec.Struct, frozen=True, kw_only=True):
     """A team that a program makes, for `start(team=...)`.
 
-    Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+    Example:
+
+        team = Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+        planck.run("Say hello.", team=team)
     """
 
     members: Sequence[Member]
