@@ -219,8 +219,9 @@ def _drop_stale(subscription: Subscription, after: int) -> None:
 
 def _take(subscription: Subscription, after: int) -> tuple[list[Event], int]:
     """Returns what goes on from `after`, and where it ends; one that leaves something out is behind."""
-    taken: list[Event] = []  # not `list[Event]()`, which makes a type
-    while queue := subscription.queue:
+    queue = subscription.queue
+    taken: list[Event] = []
+    while queue:
         event = queue.popleft()
         if event.seq is not None:
             if event.seq <= after:  # the reader asked for what comes later
