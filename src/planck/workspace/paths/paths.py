@@ -510,7 +510,7 @@ class Slot:
 
     def sweep(self, mark: str) -> None:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
-        _remove(f"{_TEMPORARY}{mark}", self._folder)
+        _remove(f"{TEMPORARY}{mark}", self._folder)
 
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
@@ -556,8 +556,8 @@ class Slot:
         )
 
     def _stage(self, content: bytes, mode: int | None, mark: str = "") -> str:
-        marked = [f"{_TEMPORARY}{mark}"] if mark else []
-        for name in itertools.chain(marked, (f"{_TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
+        marked = [f"{TEMPORARY}{mark}"] if mark else []
+        for name in itertools.chain(marked, (f"{TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
             try:
                 fd = os.open(
                     name,
@@ -645,7 +645,7 @@ def _fold(name: str) -> str:
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
-_TEMPORARY = ".planck-tmp-"
+TEMPORARY = ".planck-tmp-"
 _COUNTER = itertools.count(1)
 _REPLACING = threading.Lock()
 """Held from the last look to the change: to this process, with all its sessions, both are one step."""
