@@ -460,6 +460,91 @@ class CommandRecorded(View, frozen=True, kw_only=True):
     """Whether an undo may leave some of its changes."""
 
 
+class LandingConflict(msgspec.Struct, frozen=True):
+    path: str
+    why: str
+
+
+class LandingProposed(View, frozen=True, kw_only=True):
+    """An agent's view differs from what it began with, and is to be merged into the workspace."""
+
+    type: ClassVar[str] = "landing_proposed"
+    behind_checkpoint = True
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    view: str
+    layers: tuple[str, ...]
+    """What it is compared with."""
+    paths: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    """Names that git ignores: they stay in the view."""
+    task: str = ""
+    """The message whose turn made the changes."""
+
+
+class LandingStarted(View, frozen=True, kw_only=True):
+    """In one commit with the `file_changed` of each path, before the first of them changes."""
+
+    type: ClassVar[str] = "landing_started"
+    plain = True
+    landing: str
+    paths: int
+
+
+class LandingSkipped(View, frozen=True, kw_only=True):
+    """One path of a landing was left as it is."""
+
+    type: ClassVar[str] = "landing_skipped"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    path: str
+    why: str
+
+
+class LandingFinished(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "landing_finished"
+    plain = True
+    noted = True
+    landing: str
+    paths: int
+    """How many the workspace has now as the landing made them."""
+    branch: str = ""
+    """The branch that has them as a commit; the workspace was not touched then."""
+
+
+class LandingRefused(View, frozen=True, kw_only=True):
+    """Nothing of it landed; the view keeps everything."""
+
+    type: ClassVar[str] = "landing_refused"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    why: Literal["conflict", "check", "limit", "another_landed"]
+    conflicts: tuple[LandingConflict, ...] = ()
+    exit_code: int | None = None
+    """Of the check that failed."""
+
+
+class ViewRebased(View, frozen=True, kw_only=True):
+    """The view has what the workspace has now, and its own changes on top; it is compared with these layers
+    from here on."""
+
+    type: ClassVar[str] = "view_rebased"
+    plain = True
+    names_paths = True
+    view: str
+    layers: tuple[str, ...]
+    carried: int
+    """How many changes of its own it still has."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which both versions stand between markers."""
+
+
 class Compacted(View, frozen=True, kw_only=True):
     """From here on the agent's history is these messages: nothing before this event is needed to go on."""
 

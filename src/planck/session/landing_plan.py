@@ -1,11 +1,15 @@
 """Which states a landing gives to which names: three of each, and both sides' changes where they agree."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
+from planck.records.events import LandingConflict
 from planck.session.merge import has_markers, merge
+from planck.session.undo_steps import Places, Step, leads_out
+from planck.workspace.paths.beneath import escape
+from planck.workspace.paths.paths import WorkspaceError
 from planck.workspace.recording.states import NOTHING, State
 from planck.workspace.views.proposal import Proposed
 
@@ -17,40 +21,21 @@ MAX_PATHS, MAX_BYTES = 20_000, 256 << 20
 TOO_LARGE = "the file is larger than 64 MiB"
 
 
-class Change(msgspec.Struct, frozen=True):
-    """One name of the workspace, before and after a landing. The path is raw, from the root on."""
-
-    path: str
-    before: State
-    after: State
-
-
-class Conflict(msgspec.Struct, frozen=True):
-    path: str
-    why: str
-
-
 class Plan(msgspec.Struct, frozen=True):
-    changes: tuple[Change, ...] = ()
-    """In the order in which they are made: see `order`."""
-    conflicts: tuple[Conflict, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """By path: what a name is now, and what it becomes."""
+    conflicts: tuple[LandingConflict, ...] = ()
     special: tuple[str, ...] = ()
     """Pipes, sockets and devices of the view: they never land."""
 
 
-class Tree(msgspec.Struct, frozen=True):
-    """How to look at the workspace."""
-
-    read: Callable[[str], State]
-    list: Callable[[str], Iterable[str]]
-    """Returns the paths of what is in a folder, ignored and protected names included."""
-
-
-def make_plan(proposed: Mapping[str, Proposed], tree: Tree) -> Plan:
+def make_plan(proposed: Mapping[str, Proposed], places: Places, landing: str, by: str) -> Plan:
     """Merges what a view changed into the workspace as it is now, and touches nothing.
 
-    One side unchanged: the other one. Both are text: by lines, the mode apart. Anything else is a conflict.
+    One side unchanged: the other one. Both are text: by lines, the mode apart. Anything else is a conflict,
+    also a name that the agent may not write in the workspace: `places` refuses those.
     """
+    proposed = {escape(path): change for path, change in proposed.items()}
     ours: dict[str, State] = {}
     wanted: dict[str, State] = {}
     conflicts: dict[str, str] = {}
@@ -59,26 +44,34 @@ def make_plan(proposed: Mapping[str, Proposed], tree: Tree) -> Plan:
         if change.theirs.kind == "other":
             special.append(path)
             continue
-        ours[path] = tree.read(path)
+        try:
+            ours[path] = places.peek(path)
+        except WorkspaceError as refused:
+            conflicts[path] = str(refused.err.details.get("why") or refused.err.message)
+            continue
         merged = merge_states(change.base, ours[path], change.theirs)
         if isinstance(merged, str):
             conflicts[path] = merged
+        elif merged != ours[path] and leads_out(path, merged):
+            conflicts[path] = f"the link leads out of the workspace, to {merged.target!r}"
         elif merged != ours[path]:
             wanted[path] = merged
     for path in [*wanted]:
-        _add_folders(path, proposed, tree, ours, wanted, conflicts)
+        _add_folders(path, proposed, places, ours, wanted, conflicts)
     # Deepest first: a folder that stays keeps the folder above it.
     for path in sorted(wanted, reverse=True):
         if ours[path].kind == "folder" and wanted[path].kind != "folder":
-            left = [name for name in tree.list(path) if wanted.get(name, _THERE) != NOTHING]
+            names = [f"{path}/{name}" for name in places.list_names(path)]
+            left = [name for name in names if wanted.get(name, _THERE) != NOTHING]
             if left and wanted[path] == NOTHING:
                 del wanted[path]  # it holds what the workspace added, or what git ignores
             elif left:
                 conflicts[path] = f"it is a folder in the workspace, with {os.path.basename(left[0])!r} in it"
     for path in conflicts.keys() & wanted.keys():
         del wanted[path]
-    changes = order([Change(path, ours[path], after) for path, after in wanted.items()])
-    return Plan(changes, tuple(Conflict(path, conflicts[path]) for path in sorted(conflicts)), tuple(special))
+    steps = [Step(path, ours[path], after, (landing,), by) for path, after in sorted(wanted.items())]
+    found = [LandingConflict(path, conflicts[path]) for path in sorted(conflicts)]
+    return Plan(tuple(steps), tuple(found), tuple(special))
 
 
 def merge_states(base: State, ours: State, theirs: State) -> State | str:
@@ -102,13 +95,6 @@ def merge_states(base: State, ours: State, theirs: State) -> State | str:
             return mode if isinstance(mode, str) else State("folder", mode=mode)
         case _:
             return "both changed where the link leads"
-
-
-def order(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Puts removals first, the deepest before what they are in; then the others, a folder before its content."""
-    changes = sorted(changes, key=lambda change: change.path)
-    gone = [change for change in reversed(changes) if change.after == NOTHING]
-    return (*gone, *(change for change in changes if change.after != NOTHING))
 
 
 _THERE = State("other")
@@ -150,7 +136,7 @@ def _describe_collision(base: State, ours: State, theirs: State) -> str:
 def _add_folders(
     path: str,
     proposed: Mapping[str, Proposed],
-    tree: Tree,
+    places: Places,
     ours: dict[str, State],
     wanted: dict[str, State],
     conflicts: dict[str, str],
@@ -160,7 +146,7 @@ def _add_folders(
         return
     above = os.path.dirname(path)
     while above:
-        state = wanted.get(above) or ours.get(above) or tree.read(above)
+        state = wanted.get(above) or ours.get(above) or places.peek(above)
         if state.kind == "folder":
             return
         if state != NOTHING or above in conflicts:

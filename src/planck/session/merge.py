@@ -110,7 +110,8 @@ def _find_regions(mine: Sequence[Hunk], others: Sequence[Hunk]) -> list[Region]:
             regions.append((start, max(end, hunk[1]), left, right))
         else:
             regions.append((hunk[0], hunk[1], [], []))
-        regions[-1][2 + side].append(hunk)
+        _, _, left, right = regions[-1]
+        (right if side else left).append(hunk)
     return regions
 
 

@@ -538,7 +538,7 @@ class Slot:
             with _REPLACING:
                 if state.kind != "folder" and self._found != self._now():
                     raise self._conflict_error()
-                put_entry(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+                put_entry(self._folder, self._name, state, f"{TEMPORARY}{mark}")
         except OSError as problem:
             raise self._write_error(problem) from None
 
