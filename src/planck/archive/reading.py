@@ -13,7 +13,7 @@ from planck.archive.listing import Listing, SessionInfo, Summary, describe_failu
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.redact import Redactor
-from planck.session.outputs import find_output
+from planck.session.outputs import IMAGES, find_output, name_outputs
 from planck.store.sqlite.library import FileLibrary, use_log
 from planck.store.sqlite.reader import SqliteReader
 from planck.toolkit.clock import SystemClock
@@ -190,11 +190,12 @@ class ArchiveReader:
 
         `root`: where its files may be, if it is a session of that workspace.
         """
-        from planck.session.undo import list_changes
+        from planck.session.undo import OldContents, list_changes
 
         with self._reading(id) as store:
             here = root if root and store.meta.get("workspace") == str(root.path) else None
-            return list_changes(store, selection, redactor, here)
+            images = name_outputs(self._folder, store.meta.get("id", "")) / IMAGES
+            return list_changes(store, selection, OldContents(store, redactor, images), here)
 
     def search(
         self,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
-    from planck.session.undo import FileDiff, Selection, UndoableTurn, UndoPlan
+    from planck.session.undo import FileDiff, OldContents, Selection, UndoableTurn, UndoPlan
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
 
@@ -286,7 +286,7 @@ class OpenSession:
         from planck.session import undo
 
         root = self._find_undo_root(confined=False)
-        left = undo.clean_up(self._log.store, root, self._wired.redactor(), resumed=True)
+        left = undo.clean_up(self._log.store, root, self._old_contents(), resumed=True)
         if left.pending:
             names = ", ".join(map(repr, left.pending))
             message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."
@@ -715,24 +715,28 @@ class OpenSession:
         from planck.session import undo  # most sessions never undo
 
         root = self._find_undo_root(confined)
-        return undo.plan(self._log.store, root, selection, self._wired.redactor())
+        return undo.plan(self._log.store, root, selection, self._old_contents())
 
     def undo_turns(self) -> "tuple[UndoableTurn, ...]":
         """The turns with changes that are not undone yet, the newest first."""
         from planck.session import undo
 
         root = self._find_undo_root(confined=False)
-        return undo.list_turns(self._log.store, root, self._wired.redactor())
+        return undo.list_turns(self._log.store, root, self._old_contents())
 
     async def undo(self, plan: "UndoPlan", *, confined: bool = False) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
         from planck.session import undo
 
         log, team = self._log, self._team
-        id = await undo.apply(plan, self._find_undo_root(confined), RandomIds(), log.journal)
+        root, old = self._find_undo_root(confined), self._old_contents()
+        id = await undo.apply(plan, root, RandomIds(), log.journal, old)
         if text := undo.describe_undone(plan):
             await team.mail.announce(text, team.members)
         return id
+
+    def _old_contents(self) -> "OldContents":
+        return self._log.old_contents(self._wired.redactor())
 
     def _find_undo_root(self, confined: bool) -> "Root":
         from planck.session import undo
@@ -797,7 +801,7 @@ class OpenSession:
 
         selection = selection or undo.Selection()
         return undo.list_changes(
-            self._log.store, selection, self._wired.redactor(), self._find_undo_root(confined=False)
+            self._log.store, selection, self._old_contents(), self._find_undo_root(confined=False)
         )
 
     async def rename(self, name: str) -> None:

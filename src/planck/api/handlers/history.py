@@ -159,7 +159,7 @@ class HistoryHandlers:
             del self._plans[next(iter(self._plans))]
         return shapes.UndoPlan(
             plan_id=plan_id,
-            diff="\n".join(step.diff for step in plan.steps if not step.conflict and step.now != step.then),
+            diff="\n".join(step.diff for step in plan.steps if step.wanted),
             conflicts=tuple(
                 shapes.Conflict(path=step.path, reason=step.conflict) for step in plan.steps if step.conflict
             ),
@@ -187,7 +187,7 @@ class HistoryHandlers:
                 )
             del self._plans[body.plan_id]
             id = await live.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
-        files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
+        files = tuple(step.path for step in plan.steps if step.wanted)
         return shapes.Undone(call_id=id, files=files)
 
     def _find_end(self, id: str, call: str) -> ToolEnd | None:

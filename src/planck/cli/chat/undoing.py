@@ -15,7 +15,7 @@ async def undo(view: Shows, session: OpenSession, selection: Selection, *, back:
     plan = session.undo_plan(selection)
     lines: list[Line] = []
     for step in plan.steps:
-        if step.conflict or step.now == step.then:
+        if not step.wanted:
             continue
         lines += [make_line(f"  {step.path}", "bold"), *draw_diff(step.diff, MAX_DIFF)]
     view.show(Told(tuple(lines)))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def preview(plan: "UndoPlan") -> str:
-    changed = [step.diff for step in plan.steps if not step.conflict and step.now != step.then]
+    changed = [step.diff for step in plan.steps if step.wanted]
     return make_plain("\n".join([*changed, *list_obstacles(plan)]))
 
 
@@ -43,7 +43,7 @@ def list_turns(turns: "Iterable[UndoableTurn]") -> "Iterator[str]":
 
 def report(plan: "UndoPlan", back: str) -> str:
     """`back`: what is entered to take that back."""
-    done = [step for step in plan.steps if not step.conflict and step.now != step.then]
+    done = [step for step in plan.steps if step.wanted]
     if not done:
         return "No files changed."
     did = "Redid" if all(is_redo(step.calls) for step in done) else "Undid"
