@@ -139,6 +139,18 @@ class ClusterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beat_s: Annotated[_Seconds, Meta(description="Seconds between a node's heartbeats")] = 5.0
 
 
+class ViewsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Agents' own workspaces (`"workspace": "own"`)."""
+
+    folder: Annotated[
+        str,
+        Meta(
+            description="Folder for them, on a disk that is not an overlay; default: `views` in Planck's home "
+            "folder"
+        ),
+    ] = ""
+
+
 class Permissions(msgspec.Struct, frozen=True):
     mode: Annotated[Mode, Meta(description="Permission mode: read-only, plan, ask, workspace or full")] = (
         Mode.ASK
@@ -249,6 +261,9 @@ class Config(msgspec.Struct, frozen=True):
             "user configuration only"
         ),
     ] = ClusterEntry()
+    views: Annotated[
+        ViewsEntry, Meta(description="Where agents' own workspaces are kept; user configuration only")
+    ] = ViewsEntry()
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/environment`)."""
 

@@ -145,6 +145,35 @@ class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
     reason: str
 
 
+class ViewOpened(View, frozen=True, kw_only=True):
+    """An agent works in a tree of its own from here on; it is there, and its next turn begins in it."""
+
+    type: ClassVar[str] = "view_opened"
+    plain = True
+    names_paths = True
+    noted = True
+    view: str
+    agent_id: str
+    backend: Literal["overlay", "worktree"]
+    layers: tuple[str, ...] = ()
+    """What it lies on, topmost first, by their names in the session's folder of views."""
+    exact: bool = True
+    """False: it has nothing that git ignores, and another path."""
+    notice: str = ""
+    """What the user should know of it."""
+
+
+class ViewDropped(View, frozen=True, kw_only=True):
+    """A view goes, with what was changed in it; recorded before."""
+
+    type: ClassVar[str] = "view_dropped"
+    plain = True
+    noted = True
+    view: str
+    why: str
+    """`unchanged`, `landed`, `lost`, or who dropped it."""
+
+
 _WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
 
 

@@ -43,6 +43,8 @@ class ModelSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 Role = Literal["orchestrator", "worker"]
 
+Workspace = Literal["shared", "own"]
+
 EVERY_TOOL = "*"
 """Among the tools of a spec: all there are, also those that come later."""
 
@@ -98,6 +100,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it was lent when it started; None: it draws on what whoever started it has."""
     acp: ForeignSpec | None = None
     """None: one of ours."""
+    workspace: Workspace = "shared"
+    """`own`: it works in a view of the workspace, and nobody sees its changes until they land."""
 
     def check_model_changes(self) -> None:
         """Raises for an agent whose model is none of ours to change."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -61,9 +61,11 @@ class Team:
         build: "BuildAgent",
         accounts: Accounts | None = None,
         hear_end: Callable[[str], None] = lambda agent_id: None,
+        prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited.
 
+        `prepare` makes what an agent needs before it is built, and returns what to record of it.
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
         """
         self.id = id
@@ -78,6 +80,7 @@ class Team:
         self._clock = clock
         self._build = build
         self._hear_end = hear_end
+        self._prepare = prepare
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -119,25 +122,50 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
+    async def prepare(self, spec: AgentSpec) -> Sequence[View]:
+        """Returns what `add` records of a new agent; raises where it can't have what its spec asks for.
+
+        Whoever then does not add it calls `forget`.
+        """
+        return await self._prepare(spec) if self._prepare else ()
+
+    def forget(self, agent_id: str) -> None:
+        """Lets go of what was prepared for an agent that is not added."""
+        self._forget(agent_id)
+
     async def begin(self, specs: Sequence[AgentSpec], started: View) -> None:
         """Starts the first agents, in one commit with what begins their session: a log has all or none."""
+        arrivals = {spec.id: await self.prepare(spec) for spec in specs}
         members = [self._admit(self._build(spec, self._journal), 0) for spec in specs]
-        entries = [Entry(member.id, 0, AgentStarted(agent=member.spec)) for member in members]
+        entries = [
+            Entry(member.id, 0, fact)
+            for member in members
+            for fact in (AgentStarted(agent=member.spec), *arrivals[member.id])
+        ]
         await self._journal.record_all([Entry(None, 0, started), *entries])
         for member in members:
             self._start(member)
 
     async def add(
-        self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None, tools: Sequence[Tool] = ()
+        self,
+        spec: AgentSpec,
+        *,
+        depth: int = 0,
+        call_id: str | None = None,
+        tools: Sequence[Tool] = (),
+        facts: Sequence[View] = (),
     ) -> Member:
-        """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
+        """Start a new agent; it is a member before its start is in the log, so that its name is taken.
+
+        `facts` are those of `prepare`.
+        """
         if tools:
             self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
             lender = self._find_lender(member.spec, call_id)
             started = AgentStarted(agent=member.spec, call_id=call_id, account=lender)
-            await self._journal.record(spec.id, 0, started)
+            await self._journal.record(spec.id, 0, started, *facts)
         except asyncio.CancelledError:
             self._start(member)  # the journal commits what it took: it has started, whoever still waits
             raise

@@ -41,9 +41,10 @@ def bash_tool(shared: Shared) -> Tool:
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
-        with views.of(ctx).root.folder(args.get("cwd", ctx.cwd)) as cwd:
-            argv = shell(args["command"])
-            command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
+        root = views.of(ctx).root
+        with root.folder(args.get("cwd", ctx.cwd)) as cwd:
+            argv, view = shell(args["command"]), root.view
+            command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys, view=view)
             if background:
                 return await _in_background(jobs, ctx, args["command"], command)
             note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=args["command"])
@@ -89,9 +90,8 @@ def _leave(ctx: ToolContext, done: Completed) -> None:
 
 async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Command) -> Outcome:
     handle = f"bg_{ctx.call_id}"
-    looks = await look_ahead(
-        command.confinement
-    )  # before the checks: nothing else runs between and the start
+    # Before the checks: nothing else runs between and the start.
+    looks = await look_ahead(command.confinement, command.view)
     if len(jobs.running) >= jobs.limit:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planck.own_code import is_early, list_early, list_own, list_sites
 from planck.own_code import is_inside as is_inside
@@ -37,6 +38,9 @@ from planck.workspace.paths.beneath import (
     unescape,
 )
 from planck.workspace.recording.states import State, put_entry, read_entry
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
@@ -73,7 +77,13 @@ class Root:
     there. So a session keeps the root that it began with; a new `Root` takes the folder that is there now.
     """
 
-    def __init__(self, path: Path | str, *, protected: bool = True, others: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        protected: bool = True,
+        others: Iterable[str] = (),
+    ) -> None:
         """`others` are directories beside it, whose files have absolute paths."""
         self.path = Path(os.path.realpath(path))
         self._identity = _Identity(self.path)
@@ -84,6 +94,8 @@ class Root:
         self._shown: tuple[str, ...] = ()
         self._others = tuple(Root(other, protected=protected) for other in others)
         self._reads_all = False
+        self.view: View | None = None
+        """Through which its files are opened; None: they are those of the folder itself."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -109,6 +121,12 @@ class Root:
                 if home not in confinement.roots and is_inside(home, (str(self.path),))
             )
             root._shown = (*confinement.shown, *confinement.roots)
+        return root
+
+    def within(self, view: "View") -> "Root":
+        """The same directory as an agent with a view of its own has it; folders beside it are shared."""
+        root = copy(self)
+        root.view = view
         return root
 
     def of_user(self, *, protected: bool) -> "Root":
@@ -285,6 +303,13 @@ class Root:
 
     @contextmanager
     def _fd(self) -> Iterator[int]:
+        if self.view is not None:
+            held = os.dup(self.view.root)  # set at its opening: no name is looked up, so none is checked
+            try:
+                yield held
+            finally:
+                os.close(held)
+            return
         try:
             # Compared below. Only if no folder is known yet must the path itself be without links.
             known = self._identity.known is not None
@@ -455,6 +480,7 @@ class Slot:
         self._name = name
         self._root = root
         self._found: tuple[int, int, int, int] | None = None
+        self.view = "" if root.view is None else root.view.id
         self.whole = False
         """Whether it is known by its absolute path: it is in a directory beside the workspace."""
 

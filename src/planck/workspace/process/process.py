@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +35,9 @@ from planck.workspace.process.containment import Containment, bash, containment,
 from planck.workspace.process.output import KEEP_BYTES, OutputTail
 from planck.workspace.sandbox import remains
 from planck.workspace.sandbox.sandbox import Looks, Wrapped, look_ahead, wrap
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 MAX_FILE = 1 << 30
 """Bytes of a file that a command may write."""
@@ -66,6 +70,8 @@ class Command(msgspec.Struct, frozen=True):
     keep: int = KEEP_BYTES
     level: Containment | None = None
     """Asks for less containment than there is."""
+    view: "View | None" = None
+    """Where it runs, if not in the workspace itself; `cwd` is then a descriptor of a folder in it."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -93,7 +99,7 @@ async def run(
     `on_start` is told of the process, once it is there; `on_cut` of what it had done when this is cancelled.
     """
     for _ in range(_ATTEMPTS):
-        looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
+        looks = await look_ahead(rights, command.view) if (rights := _find_rights(command)) else None
         job = start(command, on_output, looks=looks)
         try:
             if on_start:
@@ -141,6 +147,7 @@ def start(
                 f"a NUL character cannot be passed to a program; remove it from {word!r}",
             )
     wrapped = _wrap_for(command, looks)
+    entered = command.view.fds if command.view else ()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
@@ -152,7 +159,7 @@ def start(
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
-            pass_fds=wrapped.passed,
+            pass_fds=(*wrapped.passed, *entered),
         )
     except OSError as problem:
         wrapped.release()
@@ -364,10 +371,13 @@ def _find_rights(command: Command) -> Confinement | None:
 def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
     if remains.left:
         remains.refuse_remains()
-    if rights := _find_rights(command):
-        return wrap(rights, looks)
+    rights, view = _find_rights(command), command.view
+    if rights:
+        return view.wrap(rights) if view else wrap(rights, looks)
     level = command.level or containment()
-    return Wrapped(tuple(wrapper(level)), level, lambda: None)
+    if view is None:
+        return Wrapped(tuple(wrapper(level)), level, lambda: None)
+    return Wrapped((*view.words(), *wrapper(level, nested=True)), level, lambda: None)
 
 
 def _first_process(wrapped: Wrapped, *, look: bool) -> tuple[str, ...]:
