@@ -151,6 +151,11 @@ class Project:
         return self.root.under(rights)
 
     @property
+    def views_folder(self) -> Path:
+        """Where agents' own workspaces are kept."""
+        return Path(self.config.views.folder or self.home / "views").expanduser()
+
+    @property
     def command_environ(self) -> UserEnvironment:
         """The user's environment, of which commands get the usual part and what the configuration names."""
         return UserEnvironment(self.environ, self.config.permissions.environment)

@@ -820,13 +820,17 @@ class OpenSession:
         """
         if not self.closed:
             self.closed = True
-            await close_all(self._wired.team.suspend, self._opened.aclose, self._wired.aclose)
+            await close_all(
+                self._wired.team.suspend, self._wired.close_views, self._opened.aclose, self._wired.aclose
+            )
 
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
-            await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
+            await close_all(
+                self._wired.team.aclose, self._wired.close_views, self._opened.aclose, self._wired.aclose
+            )
 
 
 def _withhold(reason: str) -> Err:

@@ -497,7 +497,7 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
-            await resume_session(log, resumed, wired.team, past)
+            await resume_session(log, resumed, wired.team, past, wired.mount_views)
             before = past.before
             added = before.options.added if before.options else ()
             left_out = tuple(folder for folder in added if folder not in self.project.added)

@@ -16,6 +16,7 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
 from planck.workspace.process.jobs import Jobs, ShellCommand
+from planck.workspace.views.view import View
 
 
 def make_built_in_tools(
@@ -52,7 +53,7 @@ class SessionTools:
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
-        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
+        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own], self._views)
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
         self._given: WeakSet[Tool] = WeakSet(self._own.values())
@@ -110,6 +111,10 @@ class SessionTools:
 
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])
+
+    def give_view(self, agent_id: str, view: View | None) -> None:
+        """Has an agent's tools work in a view of its own; None: in the workspace."""
+        self._views.give(agent_id, view)
 
     def end(self, agent_id: str) -> None:
         """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""

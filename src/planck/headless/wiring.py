@@ -19,6 +19,7 @@ from planck.llm.provider import Provider
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
+from planck.records.events import View
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
@@ -41,6 +42,7 @@ from planck.workspace.sandbox.sandbox import list_confinable
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
+    from planck.session.views import SessionViews
     from planck.workspace.process.jobs import ShellCommand
 
 
@@ -83,6 +85,8 @@ class SessionWiring:
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._foreign: ExternalMembers | None = None
+        self.views: SessionViews | None = None
+        """Of agents that have their own; None: nobody has."""
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
@@ -112,6 +116,7 @@ class SessionWiring:
             build=self.build,
             accounts=plan.accounts,
             hear_end=self._forget,
+            prepare=self._prepare,
         )
         fallback = options.fallback_model
         self.seats = Seats(
@@ -217,11 +222,43 @@ class SessionWiring:
     async def let_go(self) -> None:
         """As `aclose`, of a session that could not be opened: no hook and no observer hears of that."""
         await close_all(
+            self.close_views,
             partial(self._runtime.peers.leave, self._journal),
             partial(by_id.forget, self.team),
             *([self._foreign.aclose] if self._foreign else ()),
             self._plan.tools.aclose,
         )
+
+    async def close_views(self) -> None:
+        """Ends what still runs in views, then lets go of them; the log is still open."""
+        if self.views is not None:
+            await close_all(self._plan.tools.aclose, self.views.aclose)
+
+    async def _prepare(self, spec: AgentSpec) -> Sequence[View]:
+        if spec.workspace == "shared" or self._site.dry_run:
+            return ()
+        return await self._open_views().prepare(spec)
+
+    async def mount_views(self, living: Sequence[tuple[AgentSpec, Sequence[View]]]) -> dict[str, str]:
+        """Opens the views of a resumed session again; returns what agents must be told, by their ids."""
+        if self._site.dry_run or all(spec.workspace == "shared" for spec, _ in living):
+            return {}
+        return await self._open_views().mount_again(living)
+
+    def _open_views(self) -> "SessionViews":
+        if self.views is None:
+            from planck.session.views import SessionViews  # most sessions have none
+
+            project = self._runtime.project
+            self.views = SessionViews(
+                str(project.root.path),
+                str(project.views_folder / self._plan.session_id),
+                project.environ,
+                self._journal,
+                self._runtime.ids,
+                self._plan.tools.give_view,
+            )
+        return self.views
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         """One agent with its tools, its gate and its seat; it writes through one scribe."""
@@ -236,6 +273,8 @@ class SessionWiring:
             # Sessions of one folder begin with the same words: one text for all that are open.
             # A command may have tried the sandbox since the session began: what is known then holds.
             place = msgspec.structs.replace(self._place, confinable=list_confinable())
+            if self.views is not None and (view := self.views.find(spec.id)):
+                place = msgspec.structs.replace(place, workspace=view.path, own=view.backend)
             base = sys.intern(compose_base(spec, self._others(spec), place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
@@ -273,12 +312,14 @@ class SessionWiring:
         team = self.team
         spec, tools = read_member(member, self._plan, self._runtime.ids, team.orchestrator.spec)
         [spec] = self._plan.authorise([spec])
+        arrival = await team.prepare(spec)
         refused = names.refuse("type", spec.type) or names.refuse("name", spec.name)
         refused = refused or check_room(team) or refuse_clash(team, spec)
         if refused:
+            team.forget(spec.id)
             raise PlanckError(refused.kind, refused.message, refused.details)
         try:
-            added = await team.add(spec, depth=1, tools=tools)
+            added = await team.add(spec, depth=1, tools=tools, facts=arrival)
         finally:
             if team.member(spec.id) is None:
                 team.granted.pop(spec.id, None)

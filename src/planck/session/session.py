@@ -1,7 +1,7 @@
 """A session from its log: its team rebuilt, or shown again what it was shown before."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -27,7 +27,7 @@ from planck.records.events import (
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import SessionOptions
+from planck.records.specs import AgentSpec, SessionOptions
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, StoreError
 from planck.team.team import Team
@@ -55,7 +55,13 @@ class Past(msgspec.Struct, frozen=True):
     """What was spent."""
 
 
-async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team, past: Past) -> None:
+MountViews = Callable[[Sequence[tuple[AgentSpec, Sequence[View]]]], Awaitable[dict[str, str]]]
+"""Opens the agents' own workspaces again; returns what each must be told, by id."""
+
+
+async def resume_session(
+    log: SessionLog, resumed: SessionResumed, team: Team, past: Past, mount: MountViews
+) -> None:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
 
     A call that waited for the user had not begun: where somebody can be asked, it asks again.
@@ -73,9 +79,13 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team, p
     asks = bool(resumed.options and resumed.options.person) and not store.meta.get("parent")
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts, asks))
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
+    told = await mount(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(past.ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living), asks=asks)
+    for agent_id, text in told.items():
+        if member := team.member(agent_id):
+            await team.mail.announce(text, [member])
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:

@@ -106,6 +106,8 @@ class Root:
         """The same directory with the rights of one call; a command's sandbox has the same."""
         if confinement is None:
             return self
+        if self.view is not None:
+            confinement = self.view.confine(confinement)
         root = copy(self)
         root._protected = confinement.mode is not Mode.FULL
         root._reads_all = not root._protected
@@ -127,6 +129,9 @@ class Root:
         """The same directory as an agent with a view of its own has it; folders beside it are shared."""
         root = copy(self)
         root.view = view
+        if view.path != str(self.path):  # a worktree: paths of the workspace mean its files, too
+            root.path = Path(view.path)
+            root._spellings = {*self._spellings, view.path}
         return root
 
     def of_user(self, *, protected: bool) -> "Root":

@@ -16,14 +16,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process.containment import system_program
 from planck.workspace.sandbox.sandbox import Wrapped
-from planck.workspace.views import opener
+from planck.workspace.views import opener as program
 
 if TYPE_CHECKING:
     from planck.workspace.views.planner import Planner
@@ -42,7 +41,7 @@ class OverlayView:
     exact = True
     backend = "overlay"
 
-    def __init__(self, id: str, base: str, home: str, layers: Sequence[str]) -> None:
+    def __init__(self, id: str, base: str, home: str, layers: Sequence[str], opener: "Opener") -> None:
         """Mounts it, also one that was mounted before; waits for the disk, so call it in a thread."""
         self.id = id
         self.base = base
@@ -52,7 +51,7 @@ class OverlayView:
         owner = _find_owner(base)
         self._lock = _prepare(self.folder, owner)
         try:
-            self._user, self._mounts, self.root = _opener().open(
+            self._user, self._mounts, self.root = opener.open(
                 {"base": base, "home": home, "layers": list(layers), "view": id, "owner": owner}
             )
         except BaseException:
@@ -78,6 +77,9 @@ class OverlayView:
     def words(self) -> Sequence[str]:
         """What goes before a command: it then runs in the view, in the folder in which it is started."""
         return self._words
+
+    def confine(self, confinement: Confinement) -> Confinement:
+        return confinement
 
     def prepare(self, confinement: Confinement) -> None:
         self._find_planner().prepare(confinement)
@@ -197,8 +199,8 @@ def _words(user: int, mounts: int, owner: Sequence[int] | None) -> tuple[str, ..
     return (*become, system_program("nsenter") or "nsenter", *enter, "--preserve-credentials", "--wd=.", "--")
 
 
-class _Opener:
-    """The program that mounts: one for all sessions of this process."""
+class Opener:
+    """The program that mounts: one for each session that has views, started at its first one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -218,11 +220,15 @@ class _Opener:
                         ) from None
         raise AssertionError
 
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
+
     def _ask(self, request: bytes) -> tuple[int, int, int]:
         ours = self._ours or self._start()
         ours.send(request)
         try:
-            said, fds, _, _ = socket.recv_fds(ours, opener.MAX_REQUEST, 3)
+            said, fds, _, _ = socket.recv_fds(ours, program.MAX_REQUEST, 3)
         except TimeoutError:
             self._stop()
             raise ViewError(
@@ -243,7 +249,7 @@ class _Opener:
         with theirs:
             # The socket's end is its end: it lives as long as this process, and no longer.
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", opener.__file__],
+                [sys.executable, "-I", "-S", program.__file__],
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -260,14 +266,9 @@ class _Opener:
             self._ours.close()
             self._ours = None
         if self._process is not None:
-            self._process.kill()
+            self._process.kill()  # it holds nothing: what it mounted is held by descriptors
             self._process.wait()
             self._process = None
-
-
-@cache
-def _opener() -> _Opener:
-    return _Opener()
 
 
 def refuse_mount(number: int, step: str) -> ViewError:

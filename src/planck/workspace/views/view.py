@@ -42,6 +42,9 @@ class View(Protocol):
     @property
     def upper(self) -> str: ...
 
+    def confine(self, confinement: Confinement) -> Confinement:
+        """The same rights by its own path."""
+
     def words(self) -> Sequence[str]:
         """What goes before a command: it then runs in the view, in the folder in which it is started."""
 
