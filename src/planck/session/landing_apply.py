@@ -59,7 +59,7 @@ def _is_on_the_way(found: State, step: Step) -> bool:
     if found == step.now:
         return True
     if found == NOTHING:  # removed, to be made as something else
-        return NOTHING != step.now and step.now.kind != step.then.kind
+        return step.now != NOTHING and step.now.kind != step.then.kind
     if found.kind != "folder":
         return False
     # A folder is open to its owner while names are made or removed in it.

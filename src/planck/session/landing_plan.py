@@ -15,6 +15,8 @@ from planck.workspace.views.proposal import Proposed
 
 WORKSPACE = "workspace"
 """Names the workspace's version between markers."""
+UNRESOLVED = ".planck-conflict"
+"""Ends the name of a file that keeps the workspace's version where both can't stand between markers."""
 MAX_PATHS, MAX_BYTES = 20_000, 256 << 20
 """Of one landing: its before- and after-images are in the log."""
 
@@ -49,7 +51,7 @@ def make_plan(proposed: Mapping[str, Proposed], places: Places, landing: str, by
         except WorkspaceError as refused:
             conflicts[path] = str(refused.err.details.get("why") or refused.err.message)
             continue
-        merged = merge_states(change.base, ours[path], change.theirs)
+        merged = refuse(path, change) or merge_states(change.base, ours[path], change.theirs)
         if isinstance(merged, str):
             conflicts[path] = merged
         elif merged != ours[path] and leads_out(path, merged):
@@ -74,13 +76,22 @@ def make_plan(proposed: Mapping[str, Proposed], places: Places, landing: str, by
     return Plan(tuple(steps), tuple(found), tuple(special))
 
 
+def refuse(path: str, change: Proposed) -> str:
+    """Says why what a view has under a name can't land, whatever the workspace has; empty: it can."""
+    theirs = change.theirs
+    if path.endswith(UNRESOLVED) and theirs != NOTHING:
+        return f"remove it once {path.removesuffix(UNRESOLVED)!r} is as it should be"
+    if theirs.kind != "file":
+        return ""
+    if theirs.content is None:
+        return TOO_LARGE
+    if has_markers(theirs.content, WORKSPACE) and not has_markers(change.base.content or b"", WORKSPACE):
+        return f"there are conflict markers in it (<<<<<<< {WORKSPACE})"
+    return ""
+
+
 def merge_states(base: State, ours: State, theirs: State) -> State | str:
     """Returns what a name becomes, or why that can't be told."""
-    if theirs.kind == "file":
-        if theirs.content is None:
-            return TOO_LARGE
-        if has_markers(theirs.content, WORKSPACE) and not has_markers(base.content or b"", WORKSPACE):
-            return f"there are conflict markers in it (<<<<<<< {WORKSPACE})"
     if ours in (theirs, base):
         return theirs
     if base == theirs:
@@ -141,7 +152,7 @@ def _add_folders(
     wanted: dict[str, State],
     conflicts: dict[str, str],
 ) -> None:
-    """Makes the folders above a name that the workspace has removed meanwhile, where nothing else is there."""
+    """Makes the folders above a name that the workspace has removed meanwhile."""
     if wanted[path] == NOTHING:
         return
     above = os.path.dirname(path)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import partial
 
 from planck.closing import close_all
-from planck.records.events import ViewDropped, ViewOpened
 from planck.records.events import View as Fact
+from planck.records.events import ViewDropped, ViewOpened
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec

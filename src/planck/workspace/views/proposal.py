@@ -98,6 +98,11 @@ class Layers:
         found = {path for layer in self._stack(folder) for path in _list_folder(layer, folder)}
         return sorted(path for path in found if self.find(path) != NOTHING)
 
+    def walk_all(self) -> Iterator[tuple[str, State]]:
+        """Yields everything, a folder before what is in it."""
+        for name in self.list(""):
+            yield from self.walk(name)
+
     def walk(self, path: str) -> Iterator[tuple[str, State]]:
         """Yields a name and all below it."""
         state = self.find(path)
@@ -124,6 +129,20 @@ class Layers:
                 break
         self._stacks[folder] = tuple(merged)
         return self._stacks[folder]
+
+
+def compare_layers(old: Sequence[int], new: Sequence[int], added: Sequence[int]) -> dict[str, Proposed]:
+    """Returns what differs between two stacks of layers.
+
+    `added`: those on top of the old stack. Empty: the new stack does not continue it, and all is compared.
+    """
+    before, after = Layers(old), Layers(new)
+    if added:
+        names = {path for layer in added for path in read_proposal(layer, old).changes}
+    else:
+        names = {path for path, _ in (*before.walk_all(), *after.walk_all())}
+    pairs = ((path, Proposed(before.find(path), after.find(path))) for path in sorted(names))
+    return {path: pair for path, pair in pairs if pair.base != pair.theirs}
 
 
 def is_whiteout(folder: int, path: str) -> bool:
