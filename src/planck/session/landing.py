@@ -128,7 +128,7 @@ class Landings:
             proposal = await asyncio.to_thread(self.compare, view)
             if not proposal.changes:
                 return None
-            id = self._ids.new("landing")
+            id = f"landing-{self._ids.new()}"
             layers, names = tuple(self._base_of(view)), tuple(escape(path) for path in proposal.changes)
             proposed = LandingProposed(
                 landing=id, view=view.id, layers=layers, paths=names, ignored=proposal.ignored, task=task

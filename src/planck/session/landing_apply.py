@@ -62,5 +62,7 @@ def _is_on_the_way(found: State, step: Step) -> bool:
         return step.now != NOTHING and step.now.kind != step.then.kind
     if found.kind != "folder":
         return False
+    if step.now.kind != "folder" and found.mode == 0o700:  # made, and its permissions not set yet
+        return True
     # A folder is open to its owner while names are made or removed in it.
     return any(state.kind == "folder" and found.mode == state.mode | 0o700 for state in (step.now, step.then))
