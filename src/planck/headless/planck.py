@@ -497,6 +497,10 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+            if past.before.landing:
+                from planck.session.landing import recover_logged  # few sessions are cut in a landing
+
+                await recover_logged(log, self.project.root, self._providers.keyring.redactor())
             await resume_session(log, resumed, wired.team, past, wired.mount_views)
             before = past.before
             added = before.options.added if before.options else ()

@@ -25,6 +25,7 @@ from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
+from planck.session.outputs import IMAGES
 from planck.team import by_id, names
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants, check_room, refuse_clash
@@ -32,16 +33,19 @@ from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
+from planck.toolkit.landing import Landed, Refused
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
 from planck.workspace.paths.paths import Root
+from planck.workspace.recording.images import LocalImages
 from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
+    from planck.session.landing import Landings, Worker
     from planck.session.views import SessionViews
     from planck.workspace.process.jobs import ShellCommand
 
@@ -86,6 +90,9 @@ class SessionWiring:
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._foreign: ExternalMembers | None = None
         self.views: SessionViews | None = None
+        self._landings: Landings | None = None
+        self._bases: dict[str, tuple[str, ...]] = {}
+        """By view, the layers that it was rebased onto before a resume."""
         """Of agents that have their own; None: nobody has."""
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
@@ -117,6 +124,7 @@ class SessionWiring:
             accounts=plan.accounts,
             hear_end=self._forget,
             prepare=self._prepare,
+            lander=self,
         )
         fallback = options.fallback_model
         self.seats = Seats(
@@ -243,7 +251,37 @@ class SessionWiring:
         """Opens the views of a resumed session again; returns what agents must be told, by their ids."""
         if self._site.dry_run or all(spec.workspace == "shared" for spec, _ in living):
             return {}
+        from planck.session.landing import find_bases
+
+        self._bases = find_bases(fact for _, facts in living for fact in facts)
         return await self._open_views().mount_again(living)
+
+    async def propose(self, agent_id: str, task: str) -> Landed | Refused | None:
+        """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
+        if self.views is None or self.views.find(agent_id) is None:
+            return None
+        if self._landings is None:
+            from planck.session.landing import Landings  # most sessions have no views
+
+            images = LocalImages(self._plan.spills.folder / IMAGES)
+            self._landings = Landings(
+                self.views,
+                self._journal,
+                self._runtime.ids,
+                self._find_worker,
+                images=images,
+                rebased=self._bases,
+            )
+        return await self._landings.propose(agent_id, task)
+
+    def _find_worker(self, agent_id: str) -> "Worker":
+        from planck.session.landing import Worker
+
+        _, gate = self._gates[agent_id]
+        rights = self._plan.gate.find_file_rights(gate.authority)
+        member = self.team.member(agent_id)
+        turn = member.actor.agent.turn if member else 0
+        return Worker(agent_id, self._names[agent_id], turn, self.root.under(rights))
 
     def _open_views(self) -> "SessionViews":
         if self.views is None:

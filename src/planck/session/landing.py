@@ -36,8 +36,10 @@ from planck.records.events import (
     view as read_fact,
 )
 from planck.records.ports import Ids
+from planck.records.redact import Redactor
 from planck.session.landing_apply import apply, sweep
 from planck.session.landing_plan import MAX_BYTES, MAX_PATHS, Plan, make_plan, merge_states
+from planck.session.outputs import IMAGES
 from planck.session.rebase import rebase
 from planck.session.undo_steps import Places, Step
 from planck.session.undo_story import OldContents
@@ -266,6 +268,8 @@ def find_unfinished(events: Iterable[Event]) -> dict[str, Unfinished]:
     """Returns, by landing, what was started and not finished."""
     open_: dict[str, Unfinished] = {}
     for event in events:
+        if event.type not in _STEPS or (event.type != LandingStarted.type and not open_):
+            continue
         match read_fact(event):
             case LandingStarted(landing=id):
                 open_[id] = Unfinished(event.agent_id or "", event.turn, {})
@@ -278,6 +282,9 @@ def find_unfinished(events: Iterable[Event]) -> dict[str, Unfinished]:
             case _:
                 pass
     return open_
+
+
+_STEPS = {LandingStarted.type, FileChanged.type, LandingSkipped.type, LandingFinished.type}
 
 
 async def recover_landings(
@@ -302,11 +309,18 @@ async def recover_landings(
         await finish(journal, worker, id, steps, partial(_keep, journal, images))
 
 
-def find_bases(events: Iterable[Event]) -> dict[str, tuple[str, ...]]:
+async def recover_logged(log: "SessionLog", root: Root, redactor: Redactor) -> None:
+    """The same for a log that is open; agents of it are not woken."""
+    images = LocalImages(log.files / IMAGES)
+    places = root.of_user(protected=True)
+    await recover_landings(log.store, log.journal, places, log.old_contents(redactor), images)
+
+
+def find_bases(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
     """Returns, by view, the layers that it was rebased onto last."""
     bases: dict[str, tuple[str, ...]] = {}
-    for event in events:
-        match read_fact(event):
+    for fact in facts:
+        match fact:
             case ViewRebased(view=id, layers=layers):
                 bases[id] = layers
             case ViewDropped(view=id):
@@ -381,6 +395,7 @@ def _describe_check(failed: Failed) -> str:
 
 
 if TYPE_CHECKING:
+    from planck.session.logs import SessionLog
     from planck.session.rebase import Rebased
 
     _: type[Lander] = Landings

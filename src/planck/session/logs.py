@@ -191,12 +191,14 @@ class SessionLogs:
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
         from planck.session import undo  # what holds a session is an undo
+        from planck.session.landing import recover_logged
 
         log = await self.open(id_or_name)
         try:
             if damage := log.describe_damage():
                 await log.journal.record(None, 0, *damage)
             old = log.old_contents(self._keys.redactor())
+            await recover_logged(log, root, self._keys.redactor())
             left = undo.clean_up(log.store, undo.open_places(log.store, root), old)
             if left.untold:
                 await log.tell(undo.describe_restored(left.untold), self._ids)

@@ -32,6 +32,7 @@ from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Team:
         build: "BuildAgent",
         accounts: Accounts | None = None,
         hear_end: Callable[[str], None] = lambda agent_id: None,
+        lander: Lander | None = None,
         prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited.
@@ -71,7 +73,7 @@ class Team:
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
+        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), lander)
         self.total = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
@@ -348,11 +350,18 @@ class Team:
         await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members)
+        actor = self._make_actor(agent, barrier=not self._members)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
         return member
+
+    def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
+        return Actor(agent, barrier=barrier, before_end=partial(self._bring_back, agent.id))
+
+    async def _bring_back(self, agent_id: str, opening: Envelope) -> Envelope | None:
+        member = self._members.get(agent_id)
+        return await self.mail.bring_back(member, opening) if member else None
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
@@ -468,7 +477,7 @@ class Team:
         from planck.team.restore import restore_agent
 
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
+        member.actor = self._make_actor(restored.agent, barrier=member is self.orchestrator)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(
