@@ -231,9 +231,10 @@ class Mail:
     async def bring_back(self, member: Member, opening: Envelope) -> Envelope | None:
         """Lands what a turn changed in the agent's own view, before the turn may end and report.
 
-        Returns what the agent reads where it has to do more first.
+        Returns what the agent reads where it has to do more first. An answer to a question brings nothing
+        back: the changes stay in the view, and land with the next task.
         """
-        if refused := await self._land(member, opening):
+        if opening.kind is not Kind.ASK and (refused := await self._land(member, opening)):
             return make_news(self._ids.new(member.id), member.id, refused.text, opening.root)
         return None
 

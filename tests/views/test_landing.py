@@ -1,0 +1,161 @@
+"""Work in views comes back: merged, or with the conflict to the worker; recorded, and undone as a whole."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from planck import Member, Planck, Team
+from planck.headless import Selection
+from planck.records.events import (
+    Envelope,
+    FileChanged,
+    LandingFinished,
+    LandingProposed,
+    LandingRefused,
+    LandingSkipped,
+    ToolEnd,
+    ViewRebased,
+    view,
+)
+from planck.testing import ScriptedProvider
+from tests.views.place import TOOLS, git, make_repository, read_tree
+
+LINES = [f"line {number}\n" for number in range(30)]
+
+
+class Workers:
+    """A repository, and a team of a lead and workers with views of their own, each with its script."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.work = make_repository(folder / "work")
+        (self.work / "shared.txt").write_text("".join(LINES))
+        git(self.work, "add", "-A")
+        git(self.work, "commit", "-qm", "lines")
+
+    def open(self, **scripts: Sequence[Any]) -> Planck:
+        """`scripts`: by name; a worker's next answer may be a function of the request."""
+        left = {name: iter(script) for name, script in scripts.items()}
+
+        async def answer(request: Any) -> Any:
+            found = re.search(r"[Yy]ou(?:r name is| are) (\w+)", request.system)
+            said = next(left[found[1] if found and found[1] in left else "lead"])
+            while callable(said):
+                said = said(request)
+                said = await said if asyncio.iscoroutine(said) else said
+            return said
+
+        return Planck(
+            self.home,
+            self.work,
+            environ={"PATH": "/usr/bin:/bin"},
+            flags={"providers": {"double": {"type": "ollama"}}, "default_model": "double/m"},
+            providers={"double": ScriptedProvider(answer)},
+        )
+
+    def changed(self) -> set[str]:
+        """What git says that differs from the last commit."""
+        return {line[3:] for line in git(self.work, "status", "--porcelain", "-uall").splitlines()}
+
+
+def make_team(*names: str) -> Team:
+    workers = [Member(type=f"w-{name}", name=name, workspace="own", tools=TOOLS) for name in names]
+    return Team(members=[Member(type="orchestrator", name="lead", tools=TOOLS), *workers])
+
+
+def delegate(*names: str) -> list[Any]:
+    return [
+        ("delegate_task", {"identifier": name, "identifier_type": "name", "task": f"{name}: do it"})
+        for name in names
+    ]
+
+
+def edit(old: str, new: str, path: str = "shared.txt") -> list[Any]:
+    return [("edit", {"path": path, "old_string": old, "new_string": new})]
+
+
+def facts(session: Any, *types: Any) -> list[Any]:
+    return [fact for event in session.recorded() if isinstance(fact := view(event), types)]
+
+
+async def test_a_worker_s_changes_are_in_the_workspace_before_its_report(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    seen = []
+
+    def look(request: Any) -> str:
+        seen.append((place.work / "shared.txt").read_text().splitlines()[3])
+        return "over"
+
+    script = [edit("line 3\n", "ben's\n"), [("bash", {"command": "rm src/file1.txt; mkdir d; echo x > d/y"})], "did it"]
+    async with place.open(lead=[delegate("ben"), "wait", look], ben=script) as planck:
+        session = await planck.start(make_team("ben"), mode="full")
+        result = await session.run("go")
+        assert (result.text, seen) == ("over", ["ben's"])
+        assert place.changed() == {"shared.txt", "src/file1.txt", "d/y"}
+        [report] = [fact for fact in facts(session, Envelope) if fact.kind == "response"]
+        assert report.text == "did it"
+        [proposed] = facts(session, LandingProposed)
+        assert set(proposed.paths) == {"shared.txt", "src/file1.txt", "d", "d/y"}
+        [finished] = facts(session, LandingFinished)
+        assert (finished.landing, finished.paths) == (proposed.landing, 4)
+
+
+async def test_three_workers_edit_one_file_and_the_one_that_conflicts_resolves_it(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    (place.work / "test.sh").write_text("cat node_modules/pack/index.js .env; sed -n 4p shared.txt; touch ran.log\n")
+    git(place.work, "add", "-A")
+    git(place.work, "commit", "-qm", "tests")
+    run = [("bash", {"command": "sh test.sh"})]
+    landed = asyncio.Event()
+    told = []
+
+    async def after_the_others(request: Any) -> Any:
+        await landed.wait()
+        return "cy reports"
+
+    def resolve(request: Any) -> Any:
+        told.append(request.history.messages[-1])
+        return [("bash", {"command": "cat shared.txt"})]
+
+    marked = "<<<<<<< workspace\nada's\n=======\ncy's\n>>>>>>> cy\n"
+    scripts = {
+        "lead": [delegate("ada", "ben", "cy"), "wait", "ada is done", _set(landed, "ben is done"), "over"],
+        "ada": [edit("line 3\n", "ada's\n"), run, "ada reports"],
+        "ben": [edit("line 20\n", "ben's\n"), [("bash", {"command": "echo b > by-ben; rm src/file2.txt"})], run, "ben reports"],
+        "cy": [edit("line 3\n", "cy's\n"), run, after_the_others, resolve, [("read", {"path": "shared.txt"})],
+               edit(marked, "ada's and cy's\n"), run, "cy reports again"],
+    }
+    async with place.open(**scripts) as planck:
+        session = await planck.start(make_team("ada", "ben", "cy"), mode="full")
+        result = await session.run("go")
+        assert result.text == "over", result
+        text = (place.work / "shared.txt").read_text()
+        wanted = [*LINES]
+        wanted[3], wanted[20] = "ada's and cy's\n", "ben's\n"
+        assert text == "".join(wanted)
+        outputs = [fact.output for fact in facts(session, ToolEnd) if fact.name == "bash" and "KEY" in fact.output]
+        assert [out.split("\n")[2] for out in sorted(outputs)] == ["ada's", "ada's and cy's", "cy's", "line 3"]
+        assert not (place.work / "ran.log").exists()
+        [refused] = facts(session, LandingRefused)
+        assert [(one.path, one.why) for one in refused.conflicts] == [("shared.txt", "both changed the same lines")]
+        assert "both changed the same lines" in str(told[0])
+        assert len(facts(session, LandingFinished)) == 3
+        assert place.changed() == {"shared.txt", "by-ben", "src/file2.txt"}
+        reports = [fact.text for fact in facts(session, Envelope) if fact.kind == "response" and fact.sender != "user"]
+        assert reports == ["ada reports", "ben reports", "cy reports again"]
+        id = session.id
+    async with place.open() as planck, planck.hold(id) as held:
+        await held.undo(held.undo_plan(Selection(agent="ben")))
+    wanted[20] = LINES[20]
+    assert (place.work / "shared.txt").read_text() == "".join(wanted)
+    assert place.changed() == {"shared.txt"}
+
+
+def _set(event: asyncio.Event, said: str) -> Any:
+    def answer(request: Any) -> str:
+        event.set()
+        return said
+
+    return answer
