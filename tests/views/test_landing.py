@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,25 @@ class Workers:
             providers={"double": ScriptedProvider(answer)},
         )
 
+    async def leave_changes(self) -> str:
+        """Returns a session whose worker `ben` changed two files and did not report."""
+        ask = [("ask_agent", {"identifier": "ben", "identifier_type": "name", "question": "?"})]
+        script = [edit("line 3\n", "ben's\n"), [("bash", {"command": "rm src/file1.txt"})], "done"]
+        async with self.open(lead=[ask, "over"], ben=script) as planck:
+            session = await planck.start(make_team("ben"), mode="full")
+            await session.run("go")
+            return session.id
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "planck", *words],
+            cwd=self.work,
+            env={"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(self.home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
     def changed(self) -> set[str]:
         """What git says that differs from the last commit."""
         return {line[3:] for line in git(self.work, "status", "--porcelain", "-uall").splitlines()}
@@ -88,7 +109,11 @@ async def test_a_worker_s_changes_are_in_the_workspace_before_its_report(tmp_pat
         seen.append((place.work / "shared.txt").read_text().splitlines()[3])
         return "over"
 
-    script = [edit("line 3\n", "ben's\n"), [("bash", {"command": "rm src/file1.txt; mkdir d; echo x > d/y"})], "did it"]
+    script = [
+        edit("line 3\n", "ben's\n"),
+        [("bash", {"command": "rm src/file1.txt; mkdir d; echo x > d/y"})],
+        "did it",
+    ]
     async with place.open(lead=[delegate("ben"), "wait", look], ben=script) as planck:
         session = await planck.start(make_team("ben"), mode="full")
         result = await session.run("go")
@@ -104,7 +129,9 @@ async def test_a_worker_s_changes_are_in_the_workspace_before_its_report(tmp_pat
 
 async def test_three_workers_edit_one_file_and_the_one_that_conflicts_resolves_it(tmp_path: Path) -> None:
     place = Workers(tmp_path)
-    (place.work / "test.sh").write_text("cat node_modules/pack/index.js .env; sed -n 4p shared.txt; touch ran.log\n")
+    (place.work / "test.sh").write_text(
+        "cat node_modules/pack/index.js .env; sed -n 4p shared.txt; touch ran.log\n"
+    )
     git(place.work, "add", "-A")
     git(place.work, "commit", "-qm", "tests")
     run = [("bash", {"command": "sh test.sh"})]
@@ -123,9 +150,22 @@ async def test_three_workers_edit_one_file_and_the_one_that_conflicts_resolves_i
     scripts = {
         "lead": [delegate("ada", "ben", "cy"), "wait", "ada is done", _set(landed, "ben is done"), "over"],
         "ada": [edit("line 3\n", "ada's\n"), run, "ada reports"],
-        "ben": [edit("line 20\n", "ben's\n"), [("bash", {"command": "echo b > by-ben; rm src/file2.txt"})], run, "ben reports"],
-        "cy": [edit("line 3\n", "cy's\n"), run, after_the_others, resolve, [("read", {"path": "shared.txt"})],
-               edit(marked, "ada's and cy's\n"), run, "cy reports again"],
+        "ben": [
+            edit("line 20\n", "ben's\n"),
+            [("bash", {"command": "echo b > by-ben; rm src/file2.txt"})],
+            run,
+            "ben reports",
+        ],
+        "cy": [
+            edit("line 3\n", "cy's\n"),
+            run,
+            after_the_others,
+            resolve,
+            [("read", {"path": "shared.txt"})],
+            edit(marked, "ada's and cy's\n"),
+            run,
+            "cy reports again",
+        ],
     }
     async with place.open(**scripts) as planck:
         session = await planck.start(make_team("ada", "ben", "cy"), mode="full")
@@ -135,15 +175,28 @@ async def test_three_workers_edit_one_file_and_the_one_that_conflicts_resolves_i
         wanted = [*LINES]
         wanted[3], wanted[20] = "ada's and cy's\n", "ben's\n"
         assert text == "".join(wanted)
-        outputs = [fact.output for fact in facts(session, ToolEnd) if fact.name == "bash" and "KEY" in fact.output]
-        assert [out.split("\n")[2] for out in sorted(outputs)] == ["ada's", "ada's and cy's", "cy's", "line 3"]
+        outputs = [
+            fact.output for fact in facts(session, ToolEnd) if fact.name == "bash" and "KEY" in fact.output
+        ]
+        assert [out.split("\n")[2] for out in sorted(outputs)] == [
+            "ada's",
+            "ada's and cy's",
+            "cy's",
+            "line 3",
+        ]
         assert not (place.work / "ran.log").exists()
         [refused] = facts(session, LandingRefused)
-        assert [(one.path, one.why) for one in refused.conflicts] == [("shared.txt", "both changed the same lines")]
+        assert [(one.path, one.why) for one in refused.conflicts] == [
+            ("shared.txt", "both changed the same lines")
+        ]
         assert "both changed the same lines" in str(told[0])
         assert len(facts(session, LandingFinished)) == 3
         assert place.changed() == {"shared.txt", "by-ben", "src/file2.txt"}
-        reports = [fact.text for fact in facts(session, Envelope) if fact.kind == "response" and fact.sender != "user"]
+        reports = [
+            fact.text
+            for fact in facts(session, Envelope)
+            if fact.kind == "response" and fact.sender != "user"
+        ]
         assert reports == ["ada reports", "ben reports", "cy reports again"]
         id = session.id
     async with place.open() as planck, planck.hold(id) as held:
@@ -159,3 +212,59 @@ def _set(event: asyncio.Event, said: str) -> Any:
         return said
 
     return answer
+
+
+async def test_what_is_left_in_a_view_lands_by_command(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    id = await place.leave_changes()
+    before = read_tree(place.work)
+    done = place.run("land", id, "--dry-run")
+    assert (done.returncode, read_tree(place.work)) == (0, before)
+    assert "-line 3\n+ben's\n" in done.stdout
+    done = place.run("land", id)
+    assert done.returncode == 0, done
+    assert place.changed() == {"shared.txt", "src/file1.txt"}
+    assert place.run("land", id).returncode == 2
+    landing = re.search(r"planck undo --call ([\w-]+)", done.stdout)[1]  # type: ignore[index]
+    assert place.run("undo", "-r", id, "--call", landing, "--yes").returncode == 0
+    assert read_tree(place.work) == before
+
+
+async def test_a_landing_on_a_branch_touches_neither_the_working_tree_nor_the_index(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    id = await place.leave_changes()
+    (place.work / "staged").write_text("mine\n")
+    git(place.work, "add", "staged")
+    before, status = read_tree(place.work), git(place.work, "status", "--porcelain=v2", "--branch")
+    index = (place.work / ".git/index").read_bytes()
+    assert place.run("land", id, "--branch", "master").returncode == 2
+    done = place.run("land", id, "--branch", "work")
+    assert done.returncode == 0, done
+    assert (read_tree(place.work), git(place.work, "status", "--porcelain=v2", "--branch")) == (
+        before,
+        status,
+    )
+    assert (place.work / ".git/index").read_bytes() == index
+    assert git(place.work, "diff", "--name-status", "master", "work").splitlines() == [
+        "M\tshared.txt",
+        "D\tsrc/file1.txt",
+    ]
+    assert (
+        git(place.work, "log", "-1", "--format=%(trailers:key=Planck-Session,valueonly)", "work").strip()
+        == id
+    )
+    assert place.run("land", id, "--branch", "work").returncode == 2
+
+
+async def test_a_view_that_conflicts_is_kept_and_one_that_is_dropped_is_gone(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    id = await place.leave_changes()
+    text = (place.work / "shared.txt").read_text().replace("line 3\n", "mine\n")
+    (place.work / "shared.txt").write_text(text)
+    before = read_tree(place.work)
+    done = place.run("land", id)
+    assert (done.returncode, read_tree(place.work)) == (1, before)
+    assert "shared.txt: both changed the same lines" in done.stderr
+    assert place.run("land", id, "--drop").returncode == 0
+    assert place.run("land", id).returncode == 2
+    assert not (place.home / "views" / id).exists()

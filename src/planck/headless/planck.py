@@ -1,8 +1,8 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from planck.headless.embedding.hooks import ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
     from planck.headless.services.spans import GivenTracer, Tracing
+    from planck.headless.services.stored_views import StoredViews
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
@@ -556,6 +557,17 @@ class Planck:
         self._check_open()
         self.project.check_place()
         return self._logs.hold(id_or_name, self.project.root)
+
+    @asynccontextmanager
+    async def hold_views(self, id_or_name: str) -> "AsyncGenerator[StoredViews, None]":
+        """Holds a stored session, to land or drop what its agents changed in views of their own."""
+        from planck.headless.services.stored_views import open_views  # most sessions have no views
+
+        self._check_open()
+        self.project.check_place()
+        held = self._logs.hold_log(id_or_name, self.project.root)
+        async with held as log, open_views(log, self.project, self._ids) as views:
+            yield views
 
     def _find_kinds(self, plan: SessionSetup, lead: ModelSpec | None) -> dict[str, AgentKind]:
         if not self.resources.has_agents():

@@ -1,5 +1,6 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -240,7 +241,7 @@ class SessionWiring:
     async def close_views(self) -> None:
         """Ends what still runs in views, then lets go of them; the log is still open."""
         if self.views is not None:
-            await close_all(self._plan.tools.aclose, self.views.aclose)
+            await close_all(self._plan.tools.aclose, self._drop_landed, self.views.aclose)
 
     async def _prepare(self, spec: AgentSpec) -> Sequence[View]:
         if spec.workspace == "shared" or self._site.dry_run:
@@ -273,6 +274,14 @@ class SessionWiring:
                 rebased=self._bases,
             )
         return await self._landings.propose(agent_id, task)
+
+    async def _drop_landed(self) -> None:
+        """Drops the views that hold nothing which has not landed."""
+        if self.views is None or self._landings is None:
+            return
+        for agent_id, opened in [*self.views.by_agent.items()]:
+            if await asyncio.to_thread(self._landings.is_landed, opened):
+                await self.views.drop(agent_id, "landed")
 
     def _find_worker(self, agent_id: str) -> "Worker":
         from planck.session.landing import Worker

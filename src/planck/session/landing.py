@@ -38,7 +38,7 @@ from planck.records.events import (
 from planck.records.ports import Ids
 from planck.records.redact import Redactor
 from planck.session.landing_apply import apply, sweep
-from planck.session.landing_plan import MAX_BYTES, MAX_PATHS, Plan, make_plan, merge_states
+from planck.session.landing_plan import MAX_BYTES, MAX_PATHS, Plan, make_plan, merge_states, refuse
 from planck.session.outputs import IMAGES
 from planck.session.rebase import rebase
 from planck.session.undo_steps import Places, Step
@@ -46,13 +46,14 @@ from planck.session.undo_story import OldContents
 from planck.store.store import Log, StoreError
 from planck.toolkit.journal import Journal
 from planck.toolkit.landing import Landed, Lander, Refused
+from planck.workspace.git.branch import Branch
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
 from planck.workspace.recording.facts import after_of, digest, make_fact
 from planck.workspace.recording.images import LocalImages
-from planck.workspace.recording.states import State
+from planck.workspace.recording.states import NOTHING, State
 from planck.workspace.views.ignored import find_ignored
-from planck.workspace.views.proposal import Proposal, compare_layers, read_proposal
+from planck.workspace.views.proposal import Proposal, compare_layers, read_copy, read_proposal
 from planck.workspace.views.view import View
 
 ATTEMPTS = 3
@@ -92,6 +93,23 @@ class Worker(NamedTuple):
     root: Root
 
 
+class Prepared(NamedTuple):
+    """A landing that is planned: what `accept` does, as long as nobody changes the files meanwhile."""
+
+    id: str
+    worker: Worker
+    view: View
+    proposal: Proposal
+    plan: Plan
+    excess: str = ""
+    """Why it is too large to land."""
+
+    @property
+    def diff(self) -> str:
+        """Every change as a unified diff."""
+        return "\n".join(step.diff for step in self.plan.steps)
+
+
 class Landings:
     """Merges one view at a time, in the order in which they are proposed."""
 
@@ -122,68 +140,105 @@ class Landings:
 
     async def propose(self, agent_id: str, task: str) -> Landed | Refused | None:
         """Merges what the agent's view changed into the workspace; see `Lander`."""
+        async with self._queue:
+            prepared = await self.prepare(agent_id, task)
+            if prepared is None:
+                return None
+            worker, view, plan = prepared.worker, prepared.view, prepared.plan
+            if prepared.excess:
+                refused = LandingRefused(landing=prepared.id, why="limit")
+                return await self._refuse(worker, task, refused, prepared.excess)
+            if plan.conflicts:
+                return await self._refuse_conflict(worker, view, task, prepared)
+            if self._check and (failed := await self._check(view, plan.steps)):
+                red = LandingRefused(landing=prepared.id, why="check", exit_code=failed.exit_code)
+                return await self._refuse(worker, task, red, _describe_check(failed))
+            landed = await self.accept(prepared)
+            if landed.skipped:
+                return self._refuse_again(worker, task, landed)
+            return landed
+
+    async def prepare(self, agent_id: str, task: str) -> "Prepared | None":
+        """Says what a landing would do now, and changes no file; None: there is nothing to land."""
         view = self._views.find(agent_id)
         if view is None:
             return None
-        async with self._queue:
-            worker = self._find_worker(agent_id)
-            proposal = await asyncio.to_thread(self.compare, view)
-            if not proposal.changes:
-                return None
-            id = f"landing-{self._ids.new()}"
-            layers, names = tuple(self._base_of(view)), tuple(escape(path) for path in proposal.changes)
-            proposed = LandingProposed(
+        worker = self._find_worker(agent_id)
+        proposal = await asyncio.to_thread(self.compare, view)
+        if not proposal.changes:
+            return None
+        id = f"landing-{self._ids.new()}"
+        layers, names = tuple(self._base_of(view)), tuple(escape(path) for path in proposal.changes)
+        await self._record(
+            worker,
+            LandingProposed(
                 landing=id, view=view.id, layers=layers, paths=names, ignored=proposal.ignored, task=task
-            )
-            await self._record(worker, proposed)
-            if large := _find_excess(proposal):
-                return await self._refuse(worker, task, LandingRefused(landing=id, why="limit"), large)
-            places = Places(worker.root, imported=False)
-            plan = await asyncio.to_thread(make_plan, proposal.changes, places, id, worker.name)
-            if plan.conflicts:
-                return await self._refuse_conflict(worker, view, task, id, plan)
-            if self._check and (failed := await self._check(view, plan.steps)):
-                red = LandingRefused(landing=id, why="check", exit_code=failed.exit_code)
-                return await self._refuse(worker, task, red, _describe_check(failed))
-            # A task of its own: whoever waits may be stopped, and what began to change must become whole.
-            landing = asyncio.create_task(self._land(worker, view, id, plan))  # noqa: TID251 - awaited below
-            try:
-                return await asyncio.shield(landing)
-            except asyncio.CancelledError:
-                await wait_for_end(landing)
-                raise
+            ),
+        )
+        if large := _find_excess(proposal):
+            return Prepared(id, worker, view, proposal, Plan(), large)
+        places = Places(worker.root, imported=False)
+        plan = await asyncio.to_thread(make_plan, proposal.changes, places, id, worker.name)
+        return Prepared(id, worker, view, proposal, plan)
+
+    async def accept(self, prepared: "Prepared") -> Landed:
+        """Makes the changes of a plan without conflicts; what a cancelled caller began becomes whole."""
+        landing = asyncio.create_task(self._land(prepared))  # noqa: TID251 - awaited below
+        try:
+            return await asyncio.shield(landing)
+        except asyncio.CancelledError:
+            await wait_for_end(landing)
+            raise
+
+    def is_landed(self, view: View) -> bool:
+        """Whether a view has landed and nothing was changed in it since; it reads files."""
+        return view.id in self._bases and not self.compare(view).changes
 
     def compare(self, view: View) -> Proposal:
         """Returns what differs between a view and its base; it reads files."""
         with self._opened(self._base_of(view)) as layers, self._opened_at(view.upper) as upper:
-            return read_proposal(upper, layers, lambda paths: find_ignored(view, paths))
+            read = read_proposal if view.exact else read_copy
+            return read(upper, layers, lambda paths: find_ignored(view, paths))
 
-    async def _land(self, worker: Worker, view: View, id: str, plan: Plan) -> Landed:
+    async def _land(self, prepared: "Prepared") -> Landed:
+        id, worker, plan = prepared.id, prepared.worker, prepared.plan
         facts = [make_fact(id, step.path, step.now, step.then, landing=id) for step in plan.steps]
         for step in plan.steps:
             self._keep(step)
         started = LandingStarted(landing=id, paths=len(facts))
         await self._record(worker, started, *facts, barrier=True)
         skipped = await finish(self._journal, worker, id, plan.steps, self._keep)
-        await self._rebase(worker, view)
+        await self._rebase(worker, prepared.view)
         return Landed(id, tuple(step.path for step in plan.steps if step.path not in skipped), skipped)
 
-    async def _refuse_conflict(self, worker: Worker, view: View, task: str, id: str, plan: Plan) -> Refused:
-        refused = LandingRefused(landing=id, why="conflict", conflicts=plan.conflicts)
+    async def _refuse_conflict(self, worker: Worker, view: View, task: str, prepared: "Prepared") -> Refused:
+        conflicts = prepared.plan.conflicts
+        refused = LandingRefused(landing=prepared.id, why="conflict", conflicts=conflicts)
         marked = await self._rebase(worker, view)
-        return await self._refuse(worker, task, refused, _describe_conflicts(plan.conflicts, marked))
+        return await self._refuse(worker, task, refused, _describe_conflicts(conflicts, marked))
 
     async def _refuse(self, worker: Worker, task: str, fact: LandingRefused, why: str) -> Refused:
         await self._record(worker, fact)
+        return self._count(worker, task, fact.landing, why)
+
+    def _refuse_again(self, worker: Worker, task: str, landed: Landed) -> Refused:
+        names = ", ".join(landed.skipped[:_NAMED])
+        why = (
+            f"Somebody changed these files while your work landed, so they were left alone: {names}. The "
+            "rest landed. Your view has both versions now. Bring them together, and give your whole report again."
+        )
+        return self._count(worker, task, landed.landing, why)
+
+    def _count(self, worker: Worker, task: str, landing: str, why: str) -> Refused:
         self._refusals[worker.id, task] += 1
         if self._refusals[worker.id, task] < ATTEMPTS:
-            return Refused(fact.landing, why)
+            return Refused(landing, why)
         del self._refusals[worker.id, task]
         text = (
             f"The changes of {worker.name} did not land after {ATTEMPTS} attempts, and are still in "
             f"its own view. {why}"
         )
-        return Refused(fact.landing, text, final=True)
+        return Refused(landing, text, final=True)
 
     async def _rebase(self, worker: Worker, view: View) -> tuple[str, ...]:
         """Brings a view up to date; returns the files in which a conflict stands now."""
@@ -353,6 +408,27 @@ def _find_after(log: Log, fact: FileChanged, before: State, images: LocalImages)
         return None if content is None else replace(after, content=content)
 
 
+def plan_branch(proposal: Proposal, branch: Branch) -> tuple[list[tuple[str, State]], list[LandingConflict]]:
+    """Merges a proposal into a branch, as `make_plan` does into the workspace: files and links alone."""
+    wanted: list[tuple[str, State]] = []
+    conflicts: list[LandingConflict] = []
+    for path, change in proposal.changes.items():
+        base, theirs = _as_git(change.base), _as_git(change.theirs)
+        ours = branch.read(path)
+        merged = refuse(path, change) or merge_states(base, ours, theirs)
+        if isinstance(merged, str):
+            conflicts.append(LandingConflict(escape(path), merged))
+        elif merged != ours:
+            wanted.append((path, merged))
+    return wanted, conflicts
+
+
+def _as_git(state: State) -> State:
+    if state.kind == "file":
+        return replace(state, mode=0o755 if state.mode & 0o100 else 0o644)
+    return state if state.kind == "link" else NOTHING
+
+
 def _find_excess(proposal: Proposal) -> str:
     size = sum(
         len(state.content or b"")
@@ -363,8 +439,8 @@ def _find_excess(proposal: Proposal) -> str:
         return ""
     return (
         f"Your changes did not land: {len(proposal.changes):,} names with {size >> 20:,} MiB are more than "
-        f"one landing may have ({MAX_PATHS:,} names, {MAX_BYTES >> 20} MiB). Remove what does not belong to your "
-        "work, or have git ignore it, and end your turn again."
+        f"one landing may have ({MAX_PATHS:,} names, {MAX_BYTES >> 20} MiB). Remove what does not belong to "
+        "your work, or have git ignore it, and end your turn again."
     )
 
 

@@ -189,7 +189,13 @@ class SessionLogs:
 
     @asynccontextmanager
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
-        """Keeps everybody else from opening it meanwhile; its agents are not woken."""
+        """Keeps everybody else from opening it meanwhile, to undo files of it; its agents are not woken."""
+        async with self.hold_log(id_or_name, root) as log:
+            yield HeldSession(log, root, self._ids, self._keys)
+
+    @asynccontextmanager
+    async def hold_log(self, id_or_name: str, root: "Root") -> AsyncGenerator[SessionLog, None]:
+        """The same for those who write facts; what a killed process left is finished first."""
         from planck.session import undo  # what holds a session is an undo
         from planck.session.landing import recover_logged
 
@@ -202,7 +208,7 @@ class SessionLogs:
             left = undo.clean_up(log.store, undo.open_places(log.store, root), old)
             if left.untold:
                 await log.tell(undo.describe_restored(left.untold), self._ids)
-            yield HeldSession(log, root, self._ids, self._keys)
+            yield log
         finally:
             await log.aclose()
 

@@ -13,7 +13,7 @@ import msgspec
 
 from planck.records.authority import PROTECTED
 from planck.workspace.paths.paths import TEMPORARY
-from planck.workspace.recording.states import NOTHING, State, read_state
+from planck.workspace.recording.states import NOTHING, State, read_stamp, read_state
 
 Ignored = Callable[[Sequence[str]], Iterable[str]]
 """Returns those of the paths that git ignores; they never land."""
@@ -75,6 +75,31 @@ def read_proposal(upper: int, layers: Sequence[int], ignored: Ignored = lambda p
         for path in ignored(removed):
             del changes[path]
     return Proposal(dict(sorted(changes.items())), tuple(left_out))
+
+
+def read_copy(top: int, layers: Sequence[int], ignored: Ignored = lambda paths: ()) -> Proposal:
+    """The same for a worktree: a whole copy, which git made without empty folders and with modes of its own."""
+    base = Layers(layers)
+    found = read_proposal(top, layers, ignored)
+    changes = {path: change for path, change in found.changes.items() if not _is_gits(change)}
+    there = {path for path, state in base.walk_all() if read_stamp(top, path) == NOTHING}
+    gone = there - {*ignored(sorted(there))} if there else set()
+    # An empty folder was never there; one whose files were all removed went with them.
+    full = {os.path.dirname(path) for path in gone}
+    for path in gone:
+        was = base.find(path)
+        if was.kind != "folder" or path in full:
+            changes[path] = Proposed(was, NOTHING)
+    return Proposal(dict(sorted(changes.items())), found.ignored)
+
+
+def _is_gits(change: Proposed) -> bool:
+    """Whether only git's own way to check out makes a difference: of permissions it keeps one bit."""
+    base, theirs = change.base, change.theirs
+    if base.kind == theirs.kind == "folder":
+        return True
+    same = base.kind == theirs.kind == "file" and base.content is not None and base.content == theirs.content
+    return same and (base.mode ^ theirs.mode) & 0o100 == 0
 
 
 class Layers:
