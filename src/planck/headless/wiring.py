@@ -235,15 +235,18 @@ class SessionWiring:
             await close_all(self._plan.tools.aclose, self.views.aclose)
 
     async def _prepare(self, spec: AgentSpec) -> Sequence[View]:
-        if spec.workspace == "shared" or self._site.dry_run:
+        if self._site.dry_run or not (self._plan.options.isolated or spec.workspace == "own"):
             return ()
         return await self._open_views().prepare(spec)
 
-    async def mount_views(self, living: Sequence[tuple[AgentSpec, Sequence[View]]]) -> dict[str, str]:
+    async def mount_views(
+        self, living: Sequence[tuple[AgentSpec, Sequence[View]]], facts: Sequence[View]
+    ) -> dict[str, str]:
         """Opens the views of a resumed session again; returns what agents must be told, by their ids."""
-        if self._site.dry_run or all(spec.workspace == "shared" for spec, _ in living):
+        isolated = self._plan.options.isolated
+        if self._site.dry_run or not (isolated or any(spec.workspace == "own" for spec, _ in living)):
             return {}
-        return await self._open_views().mount_again(living)
+        return await self._open_views().mount_again(living, facts)
 
     def _open_views(self) -> "SessionViews":
         if self.views is None:
@@ -257,6 +260,7 @@ class SessionWiring:
                 self._journal,
                 self._runtime.ids,
                 self._plan.tools.give_view,
+                shared=self._plan.options.isolated,
             )
         return self.views
 
