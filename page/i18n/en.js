@@ -192,6 +192,8 @@ export const english = {
 	'note.resumed': 'Session resumed',
 	'note.rewound': 'All agents were rewound to event {seq}',
 	'note.started': '{name} started with {model}',
+	'note.view_dropped': 'The own view of {name} was removed: {why}',
+	'note.view_opened': '{name} works in its own view of the workspace',
 	'note.told': 'Automatic message to {name}:',
 	plan: 'Plan',
 	'replay.at': 'event {seq} of {head}',

@@ -192,6 +192,8 @@ export const spanish = {
 	'note.resumed': 'Sesión reanudada',
 	'note.rewound': 'Todos los agentes retrocedieron al evento {seq}',
 	'note.started': '{name} se inició con {model}',
+	'note.view_dropped': 'La vista propia de {name} se eliminó: {why}',
+	'note.view_opened': '{name} trabaja en su propia vista del espacio de trabajo',
 	'note.told': 'Mensaje automático para {name}:',
 	plan: 'Plan',
 	'replay.at': 'evento {seq} de {head}',

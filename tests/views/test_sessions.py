@@ -3,15 +3,18 @@
 import os
 import shutil
 from pathlib import Path
+from typing import TypeVar
 
-import pytest
-
-from planck.records.events import FileChanged, ViewDropped, ViewOpened, view
+from planck.headless import OpenSession
+from planck.records.events import FileChanged, View, ViewDropped, ViewOpened, view
 from tests.library.program import results
 from tests.views.place import ASK_BEN, Place, make_team, read_tree
 
 
-def facts(session, *types):  # type: ignore[no-untyped-def]
+Fact = TypeVar("Fact", bound=View)
+
+
+def facts(session: OpenSession, *types: type[Fact]) -> list[Fact]:
     return [fact for event in session.recorded() if isinstance(fact := view(event), types)]
 
 
@@ -22,12 +25,21 @@ async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_pat
         [("write", {"path": "src/new.txt", "content": "ben's\n"})],
         [("read", {"path": "src/file0.txt"})],
         [("edit", {"path": "src/file0.txt", "old_string": "old", "new_string": "changed"})],
-        [("bash", {"command": "pwd; cat .env node_modules/pack/index.js src/new.txt src/file0.txt; rm src/file1.txt"})],
+        [
+            (
+                "bash",
+                {
+                    "command": "pwd; cat .env node_modules/pack/index.js src/new.txt src/file0.txt; rm src/file1.txt"
+                },
+            )
+        ],
         [("grep", {"pattern": "ben's|changed"})],
         [("glob", {"pattern": "src/*.txt"})],
         "done",
     ]
-    async with place.open([ASK_BEN, [("bash", {"command": "cat src/file0.txt; ls src"})], "over"], ben) as planck:
+    async with place.open(
+        [ASK_BEN, [("bash", {"command": "cat src/file0.txt; ls src"})], "over"], ben
+    ) as planck:
         session = await planck.start(make_team(), mode="full")
         result = await session.run("go")
         assert result.text == "over", result
@@ -42,13 +54,18 @@ async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_pat
         assert {change.view for change in facts(session, FileChanged)} == {opened.view}
         upper = place.views / session.id / opened.view / "upper"
         assert read_tree(upper) == {
-            "src": None, "src/file0.txt": "changed 0\n", "src/file1.txt": None, "src/new.txt": "ben's\n"
+            "src": None,
+            "src/file0.txt": "changed 0\n",
+            "src/file1.txt": None,
+            "src/new.txt": "ben's\n",
         }
 
 
 async def test_a_resumed_agent_has_its_view_again(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open([ASK_BEN, "over"], [[("write", {"path": "new.txt", "content": "1"})], "done"]) as planck:
+    async with place.open(
+        [ASK_BEN, "over"], [[("write", {"path": "new.txt", "content": "1"})], "done"]
+    ) as planck:
         session = await planck.start(make_team(), mode="full")
         await session.run("go")
     assert not (place.work / "new.txt").exists()
@@ -77,10 +94,14 @@ async def test_a_view_in_which_nothing_was_changed_goes_with_the_session(tmp_pat
 
 async def test_an_agent_whose_view_is_gone_is_told_and_gets_another(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open([ASK_BEN, "over"], [[("write", {"path": "new.txt", "content": "1"})], "done"]) as planck:
+    async with place.open(
+        [ASK_BEN, "over"], [[("write", {"path": "new.txt", "content": "1"})], "done"]
+    ) as planck:
         session = await planck.start(make_team(), mode="full")
         await session.run("go")
-    shutil.rmtree(place.views / session.id / facts_view(place, session), onerror=lambda f, p, i: os.chmod(p, 0o700))
+    shutil.rmtree(
+        place.views / session.id / facts_view(place, session), onerror=lambda f, p, i: os.chmod(p, 0o700)
+    )
     shutil.rmtree(place.views / session.id, ignore_errors=True)
     async with place.open([ASK_BEN, "over"], [[("bash", {"command": "ls"})], "done"]) as planck:
         session = await planck.resume(session.id)
@@ -89,5 +110,5 @@ async def test_an_agent_whose_view_is_gone_is_told_and_gets_another(tmp_path: Pa
         assert [fact.why for fact in facts(session, ViewDropped)] == ["lost"]
 
 
-def facts_view(place: Place, session) -> str:  # type: ignore[no-untyped-def]
+def facts_view(place: Place, session: OpenSession) -> str:
     return next(name for name in os.listdir(place.views / session.id) if name != "layers")

@@ -244,23 +244,26 @@ class SessionWiring:
             await close_all(self._plan.tools.aclose, self._drop_landed, self.views.aclose)
 
     async def _prepare(self, spec: AgentSpec) -> Sequence[View]:
-        if spec.workspace == "shared" or self._site.dry_run:
+        if self._site.dry_run or not (self._plan.options.isolated or spec.workspace == "own"):
             return ()
         return await self._open_views().prepare(spec)
 
-    async def mount_views(self, living: Sequence[tuple[AgentSpec, Sequence[View]]]) -> dict[str, str]:
+    async def mount_views(
+        self, living: Sequence[tuple[AgentSpec, Sequence[View]]], facts: Sequence[View]
+    ) -> dict[str, str]:
         """Opens the views of a resumed session again; returns what agents must be told, by their ids."""
-        if self._site.dry_run or all(spec.workspace == "shared" for spec, _ in living):
+        isolated = self._plan.options.isolated
+        if self._site.dry_run or not (isolated or any(spec.workspace == "own" for spec, _ in living)):
             return {}
         from planck.session.landing import find_bases
 
-        self._bases = find_bases(fact for _, facts in living for fact in facts)
-        return await self._open_views().mount_again(living)
+        self._bases = find_bases(facts)
+        return await self._open_views().mount_again(living, facts)
 
     async def propose(self, agent_id: str, task: str) -> Landed | Refused | None:
         """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
-        if self.views is None or self.views.find(agent_id) is None:
-            return None
+        if self.views is None or self._plan.options.isolated or self.views.find(agent_id) is None:
+            return None  # an isolated run lands as a whole, by its user
         if self._landings is None:
             from planck.session.landing import Landings  # most sessions have no views
 
@@ -304,6 +307,7 @@ class SessionWiring:
                 self._journal,
                 self._runtime.ids,
                 self._plan.tools.give_view,
+                shared=self._plan.options.isolated,
             )
         return self.views
 

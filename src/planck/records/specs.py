@@ -206,6 +206,8 @@ class RunOptions(SharedOptions, frozen=True, kw_only=True):
     """`edit`, `Bash(git log:*)`: what is run without a question."""
     disallowed_tools: tuple[str, ...] = ()
     """A name alone: no agent has the tool. With a pattern: such a call is denied."""
+    isolated: bool = False
+    """The whole team works in one view: the workspace stays as it is until that lands."""
 
     @property
     def budget(self) -> dict[str, float]:
@@ -243,6 +245,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """What this run may read and write; None: nothing was said."""
     disallowed_tools: tuple[str, ...] = ()
     """What its agents were not given, or not allowed."""
+    isolated: bool = False
+    """The whole team works in one view."""
     session_budget: dict[str, float] = {}
     """By unit, what the configuration gives the session over all its runs."""
 

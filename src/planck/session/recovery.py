@@ -54,6 +54,8 @@ async def recover_recordings(log: SessionLog, root: Root) -> None:
 
 def _list_spools(folder: Path) -> dict[str, Path]:
     try:
-        return {file.name: file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()}
+        return {
+            file.name: file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()
+        }
     except OSError:
         return {}

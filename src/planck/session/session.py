@@ -59,8 +59,10 @@ class Past(msgspec.Struct, frozen=True):
     """What was spent."""
 
 
-MountViews = Callable[[Sequence[tuple[AgentSpec, Sequence[View]]]], Awaitable[dict[str, str]]]
-"""Opens the agents' own workspaces again; returns what each must be told, by id."""
+MountViews = Callable[
+    [Sequence[tuple[AgentSpec, Sequence[View]]], Sequence[View]], Awaitable[dict[str, str]]
+]
+"""Opens the own workspaces of living agents again, by the facts of all; returns what each must be told."""
 
 
 async def resume_session(
@@ -83,7 +85,7 @@ async def resume_session(
     asks = bool(resumed.options and resumed.options.person) and not store.meta.get("parent")
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts, asks))
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
-    told = await mount(living)
+    told = await mount(living, [fact for agent_facts in facts.values() for fact in agent_facts])
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(past.ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living), asks=asks)

@@ -7,7 +7,7 @@ nothing was changed in goes at the end of the session.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 
@@ -18,6 +18,7 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec
 from planck.toolkit.journal import Journal
+from planck.workspace.views.housekeeping import clean_up, has_changes
 from planck.workspace.views.layers import Layers
 from planck.workspace.views.overlay import Opener, OverlayView, ViewError, is_in_use, remove_folder
 from planck.workspace.views.view import View
@@ -38,14 +39,18 @@ class SessionViews:
         journal: Journal,
         ids: Ids,
         give: Give,
+        *,
+        shared: bool = False,
     ) -> None:
-        """`home`: where this session's views lie. `environment`: for git."""
+        """`home`: where this session's views lie. `environment`: for git. `shared`: all agents work in one,
+        which the facts call the orchestrator's."""
         self.home = home
         self._base = base
         self._environment = environment
         self._journal = journal
         self._ids = ids
         self._give = give
+        self._shared = shared
         self._layers = Layers(base, home, environment)
         self._opener = Opener()
         self._making = asyncio.Lock()
@@ -65,12 +70,14 @@ class SessionViews:
             return await asyncio.to_thread(self._take)
 
     def _take(self) -> tuple[str, ...]:
-        _make_home(self.home)
+        if not os.path.isdir(self.home):
+            _make_home(self.home)
+            clean_up(os.path.dirname(self.home), but=os.path.basename(self.home))
         return self._layers.take()
 
     async def prepare(self, spec: AgentSpec) -> Sequence[Fact]:
         """Opens the view of an agent that is to have one; returns what is recorded with its start."""
-        if spec.workspace != "own":
+        if not self._wants(spec):
             return ()
         if spec.acp:
             raise ViewError(
@@ -83,6 +90,9 @@ class SessionViews:
                 f"{spec.name!r} cannot have a workspace of its own in a pool, where another machine may "
                 'continue the session. Set "workspace": "shared".',
             )
+        if self._shared and self._open:
+            self._keep(spec.id, next(iter(self._open.values())))
+            return ()
         layers = await self.take_layers()
         view, notice = await asyncio.to_thread(self._open_new, spec.name, layers)
         self._keep(spec.id, view)
@@ -96,6 +106,9 @@ class SessionViews:
                 notice=notice,
             )
         ]
+
+    def _wants(self, spec: AgentSpec) -> bool:
+        return self._shared or spec.workspace == "own"
 
     def _open_new(self, name: str, layers: tuple[str, ...]) -> tuple[View, str]:
         id = f"v{self._ids.new()}"
@@ -118,17 +131,22 @@ class SessionViews:
             '"workspace": "shared" is the other way'
         )
 
-    async def mount_again(self, living: Iterable[tuple[AgentSpec, Iterable[Fact]]]) -> dict[str, str]:
-        """Opens the views that a killed or closed process left; returns, by agent, what each must be told."""
+    async def mount_again(
+        self, living: Iterable[tuple[AgentSpec, Iterable[Fact]]], facts: Iterable[Fact]
+    ) -> dict[str, str]:
+        """Opens the views that a killed or closed process left; returns, by agent, what each must be told.
+
+        `facts` are those of all agents, also of those that ended, whose work stays.
+        """
+        # A folder that no log names was left by a process that was killed before its commit.
+        await asyncio.to_thread(_sweep, self.home, {*list_known(facts), "layers"})
         told: dict[str, str] = {}
-        kept: set[str] = set()
         for spec, facts in living:
             left = _find_open(facts)
             if left is None:
-                if spec.workspace == "own":
+                if self._wants(spec):
                     await self._open_anew(spec, told)
                 continue
-            kept.add(left.view)
             try:
                 view = await asyncio.to_thread(self._mount, left)
             except FileNotFoundError:
@@ -145,7 +163,8 @@ class SessionViews:
 
     async def _open_anew(self, spec: AgentSpec, told: dict[str, str]) -> None:
         try:
-            await self._journal.record(spec.id, 0, *await self.prepare(spec))
+            if facts := await self.prepare(spec):
+                await self._journal.record(spec.id, 0, *facts)
         except ViewError as refused:
             told[spec.id] = f"{told.get(spec.id, '')} You work in the workspace itself now: {refused}".strip()
 
@@ -164,21 +183,26 @@ class SessionViews:
 
     async def drop(self, agent_id: str, why: str) -> None:
         """Removes an agent's view with all that was changed in it; it works in the workspace from then on."""
-        if view := self._open.get(agent_id):
-            if any(self._journal.recorded(agent_id)):  # else its start failed, and no log knows of it
-                await self._journal.record(agent_id, 0, ViewDropped(view=view.id, why=why))
-            del self._open[agent_id]
-            self._give(agent_id, None)
-            await view.drop()
+        view = self._open.get(agent_id)
+        if view is None:
+            return
+        if any(self._journal.recorded(agent_id)):  # else its start failed, and no log knows of it
+            await self._journal.record(agent_id, 0, ViewDropped(view=view.id, why=why))
+        for id in [id for id, one in self._open.items() if one is view]:
+            del self._open[id]
+            self._give(id, None)
+        await view.drop()
 
     async def aclose(self) -> None:
         """Lets go of all; those in which nothing was changed are dropped."""
         try:
-            for agent_id, view in [*self._open.items()]:
-                if not await asyncio.to_thread(has_changes, view.upper, view.exact):
+            first = {view: agent_id for agent_id, view in reversed(self._open.items())}
+            for view, agent_id in first.items():
+                layers = [f"{self.home}/{layer}" for layer in view.layers]
+                if not await asyncio.to_thread(has_changes, view.upper, layers):
                     await self.drop(agent_id, "unchanged")
         finally:
-            views = [view.aclose for view in self._open.values()]
+            views = [view.aclose for view in dict.fromkeys(self._open.values())]
             self._open = {}
             await close_all(*views, partial(asyncio.to_thread, self._opener.close))
         if os.path.isdir(self.home):
@@ -195,33 +219,6 @@ def _find_open(facts: Iterable[Fact]) -> ViewOpened | None:
     return found
 
 
-def has_changes(upper: str, exact: bool) -> bool:
-    """Whether anything was changed in a view; of a worktree that is not known, so it counts as changed."""
-    if not exact:
-        return True
-    try:
-        with os.scandir(upper) as entries:
-            return any(_holds_change(entry) for entry in entries)
-    except OSError:
-        return True
-
-
-def _holds_change(entry: "os.DirEntry[str]") -> bool:
-    """A folder that is only there because something in it was made and removed again is none."""
-    if not entry.is_dir(follow_symlinks=False):
-        return True
-    if b"y" in _read_opaque(entry.path) or not os.path.isdir(entry.path):
-        return True
-    with os.scandir(entry.path) as entries:
-        return any(_holds_change(one) for one in entries)
-
-
-def _read_opaque(path: str) -> bytes:
-    with suppress(OSError):
-        return os.getxattr(path, "user.overlay.opaque", follow_symlinks=False)
-    return b""
-
-
 def _make_home(home: str) -> None:
     os.makedirs(os.path.dirname(home), mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
@@ -235,10 +232,9 @@ def _tidy(home: str) -> None:
         remove_folder(home)
 
 
-def sweep(home: str, known: Iterable[str]) -> None:
-    """Removes folders of views that no `view_opened` names: their process was killed before its commit."""
+def _sweep(home: str, known: Set[str]) -> None:
     with suppress(FileNotFoundError):
-        for name in set(os.listdir(home)) - {*known, "layers"}:
+        for name in set(os.listdir(home)) - known:
             if not is_in_use(f"{home}/{name}"):
                 remove_folder(f"{home}/{name}")
 
@@ -252,5 +248,3 @@ def list_known(facts: Iterable[Fact]) -> set[str]:
         elif isinstance(fact, ViewDropped):
             known.discard(fact.view)
     return known
-
-

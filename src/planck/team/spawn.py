@@ -158,7 +158,9 @@ async def spawn(
         return lent
     given = [objects[name] for name in tools if name in objects]
     try:
-        member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given, facts=arrival)
+        member = await team.add(
+            spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given, facts=arrival
+        )
     finally:
         if team.member(spec.id) is None:
             team.accounts.close(spec.id)

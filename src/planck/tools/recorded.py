@@ -65,7 +65,9 @@ class SpoolRecord:
             found = differences(spool, roots)
         if not ended:
             append_baseline(self._spool, found, commits + 1)
-        return make_facts(self._call_id, found, spool, LocalImages(self._images), view=self._view, ended=ended)
+        return make_facts(
+            self._call_id, found, spool, LocalImages(self._images), view=self._view, ended=ended
+        )
 
 
 def remove_spool(spool: Path) -> None:

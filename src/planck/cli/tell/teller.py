@@ -279,6 +279,14 @@ class Teller:
     def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         return [self._note(None, "Session resumed")] if self._begins else []
 
+    def _open_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        notice = data.get("notice") or "works in its own view of the workspace"
+        return [self._note(event.agent_id, notice)]
+
+    def _drop_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        said = _DROPPED.get(data["why"], f"its own view was removed: {data['why']}")
+        return [self._note(event.agent_id, said)] if said else []
+
     def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         fact = view(event.recorded)
         if isinstance(fact, FileChanged) and fact.call_id in self._calls:
@@ -416,6 +424,13 @@ def _say_why(denied: dict[str, Any]) -> str:
     return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 
+
+_DROPPED = {
+    "unchanged": "",
+    "lost": "its own view is lost, with the changes in it: its folder is gone",
+}
+"""Why a view went, in words; an empty text: nothing worth a line."""
+
 _HANDLERS = {
     "agent_started": Teller._start_agent,
     "agent_ended": Teller._end_agent,
@@ -436,6 +451,8 @@ _HANDLERS = {
     "error": Teller._fail,
     "compacted": Teller._compact,
     "budget": Teller._tell_budget,
+    "view_opened": Teller._open_view,
+    "view_dropped": Teller._drop_view,
     "mode_changed": Teller._change_mode,
     "model_changed": Teller._change_model,
     "rewound": Teller._rewind,

@@ -13,11 +13,11 @@ import stat
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from planck.own_code import is_early, list_early, list_own, list_sites
 from planck.own_code import is_inside as is_inside
@@ -306,6 +306,10 @@ class Root:
                 return path[len(root) :].lstrip("/") or "."
         return None
 
+    def acting(self) -> AbstractContextManager[None]:
+        """Around each change in it; nothing else is awaited meanwhile."""
+        return nullcontext() if self.view is None else self.view.acting()
+
     @contextmanager
     def _fd(self) -> Iterator[int]:
         if self.view is not None:
@@ -365,7 +369,7 @@ class Root:
                 if not _is_there(step, held):
                     self._require_writable(self.place(held, above), path)
                     self._refuse_own(f"{self.place(held, above)}/{step}", path)
-                    with suppress(FileExistsError):
+                    with suppress(FileExistsError), self.acting():
                         os.mkdir(step, 0o777, dir_fd=held)
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
@@ -476,6 +480,20 @@ class Root:
         return f"; did you mean {' or '.join(similar)}?" if similar else "; use `glob` to find it"
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _as_owner(change: "Callable[Concatenate[Slot, P], T]") -> "Callable[Concatenate[Slot, P], T]":
+    """Runs a change of a slot as `View.acting` says."""
+
+    def act(self: "Slot", *args: P.args, **named: P.kwargs) -> T:
+        with self._root.acting():
+            return change(self, *args, **named)
+
+    return act
+
+
 class Slot:
     """One name in one open directory: what is there is read, and replaced, through the same descriptor."""
 
@@ -525,6 +543,7 @@ class Slot:
         finally:
             os.close(fd)
 
+    @_as_owner
     def replace(self, content: bytes, mode: int | None, *, mark: str = "") -> None:
         """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content.
 
@@ -545,6 +564,7 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    @_as_owner
     def sweep(self, mark: str) -> None:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
         _remove(f"{TEMPORARY}{mark}", self._folder)
@@ -557,6 +577,7 @@ class Slot:
         except OSError as problem:
             raise self._write_error(problem) from None
 
+    @_as_owner
     def put(self, state: State, *, mark: str) -> None:
         """Makes the name what it was, where nothing changed since `look`; a folder only gets its mode.
 
@@ -584,6 +605,7 @@ class Slot:
         finally:
             os.close(fd)
 
+    @_as_owner
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
         temporary = self._stage(content, mode)
@@ -594,6 +616,7 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    @_as_owner
     def remove(self) -> None:
         """Take away what `read` or `look` found, and nothing that came since."""
         with _REPLACING:
@@ -670,6 +693,9 @@ class Slot:
             return WorkspaceError(
                 ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file; use another path"
             )
+        if problem.errno == errno.EOVERFLOW:
+            why = "that file belongs to another user; a view can't copy it"
+            return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r}: {why}; use another path")
         why = f"cannot write to {self.path!r}: {problem.strerror}"
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another path, or report the error")
 

@@ -12,7 +12,9 @@ import msgspec
 
 MAX_FOLDERS = 20_000
 """Looked at for each command, nearest first: 80 ms. What lies beyond is made read-only as a whole."""
-HEAVY_FOLDERS = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", "target", "build"})
+HEAVY_FOLDERS = frozenset(
+    {"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", "target", "build"}
+)
 """Looked at when all else was: they are large, and hold few repositories."""
 _GIT_FOLDER = frozenset({"HEAD", "objects", "refs"})
 """What makes git take a folder for a repository, whatever its name is."""

@@ -92,9 +92,7 @@ async def look_ahead(confinement: Confinement | None, view: "View | None" = None
     return await asyncio.to_thread(sandbox.look, confinement)
 
 
-def wrap(
-    confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None
-) -> Wrapped:
+def wrap(confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None) -> Wrapped:
     """`own` is found here, unless another process asks for its commands."""
     found = find()
     if found.sandbox is None:

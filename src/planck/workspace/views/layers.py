@@ -132,8 +132,8 @@ class Layers:
         known = before.folders if before else {}
         empty = {path for path in before.empty if os.path.isdir(f"{base}/{path}")} if before else set()
         for folder, inside in names.items():
-            if found := self._look_at(folder, inside, known.get(folder), empty):
-                folders[folder] = found
+            if looked := self._look_at(folder, inside, known.get(folder), empty):
+                folders[folder] = looked
         return _Listing(files, folders, empty - folders.keys())
 
     def _needs_whole(self, before: _State, now: _Listing) -> bool:
@@ -148,7 +148,9 @@ class Layers:
         back = (path for path in before.gone if path not in now.files)
         return any(os.path.lexists(f"{self._base}/{path}") for path in (*lost, *back))
 
-    def _look_at(self, folder: str, inside: set[str], last: _Folder | None, empty: set[str]) -> _Folder | None:
+    def _look_at(
+        self, folder: str, inside: set[str], last: _Folder | None, empty: set[str]
+    ) -> _Folder | None:
         place = f"{self._base}/{folder}"
         try:
             signature = _sign(os.lstat(place))
@@ -298,7 +300,7 @@ def _copy(source: str, target: str) -> Signature | None:
         try:
             found = os.fstat(reading)
             _copy_content(reading, target, found)
-            if _sign(os.fstat(reading)) == _sign(found) == _sign(before):
+            if _stamp(os.fstat(reading)) == _stamp(found) == _stamp(before):
                 return _sign(found)
         finally:
             os.close(reading)
@@ -352,6 +354,10 @@ def _own(place: str, found: os.stat_result) -> None:
 def _sign(found: os.stat_result) -> Signature:
     if time.time_ns() - found.st_ctime_ns < _FRESH:
         return _UNSURE  # it may change again without another time
+    return _stamp(found)
+
+
+def _stamp(found: os.stat_result) -> Signature:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
 
 

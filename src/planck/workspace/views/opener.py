@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 MAX_REQUEST = 1 << 16
+DONE = b"done"
+"""Follows each answer, once nothing but its descriptors holds the view."""
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _SET_DUMPABLE = 4
@@ -45,6 +47,7 @@ def serve(requests: socket.socket) -> None:
         os.waitpid(pid, 0)
         if spot:
             os.rmdir(spot)  # what was mounted there, in the namespaces of the child, goes with it
+        requests.send(DONE)
 
 
 def _answer(requests: socket.socket, wanted: "dict[str, object]", spot: str) -> None:

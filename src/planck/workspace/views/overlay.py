@@ -5,6 +5,7 @@ locked while a process has the view: the kernel would mount one `upper` twice, a
 """
 
 import asyncio
+import ctypes
 import errno
 import fcntl
 import json
@@ -13,9 +14,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from planck.records.authority import Confinement
@@ -27,6 +29,7 @@ from planck.workspace.views import opener as program
 if TYPE_CHECKING:
     from planck.workspace.views.planner import Planner
 
+_libc = ctypes.CDLL(None, use_errno=True)
 _PATIENCE = 20.0
 """Seconds for one answer of the opener, on a machine that is busy."""
 
@@ -80,6 +83,20 @@ class OverlayView:
 
     def confine(self, confinement: Confinement) -> Confinement:
         return confinement
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Only of this thread, and without an `await` in it: others act as root meanwhile."""
+        if self._owner is None:
+            yield
+            return
+        _libc.setfsgid(self._owner[1])
+        _libc.setfsuid(self._owner[0])
+        try:
+            yield
+        finally:
+            _libc.setfsuid(0)
+            _libc.setfsgid(0)
 
     def prepare(self, confinement: Confinement) -> None:
         self._find_planner().prepare(confinement)
@@ -229,12 +246,15 @@ class Opener:
         ours.send(request)
         try:
             said, fds, _, _ = socket.recv_fds(ours, program.MAX_REQUEST, 3)
+            ended = said != program.DONE and ours.recv(16) == program.DONE
         except TimeoutError:
             self._stop()
             raise ViewError(
                 ErrorKind.TIMEOUT, f"a view was not mounted within {_PATIENCE:g} s; try again"
             ) from None
-        if not said:
+        if not ended:
+            for fd in fds:
+                os.close(fd)
             raise ConnectionError
         answer = json.loads(said)
         if "errno" in answer:
@@ -250,7 +270,7 @@ class Opener:
             # The socket's end is its end: it lives as long as this process, and no longer.
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", program.__file__],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
@@ -291,3 +311,23 @@ def refuse_mount(number: int, step: str) -> ViewError:
         f"the kernel mounts no overlay here ({step}: {why})",
         {"errno": number, "step": step},
     )
+
+
+def probe(folder: str) -> str:
+    """Opens a view below that folder, and removes it; returns why that does not work, or nothing."""
+    there = folder
+    while not os.path.isdir(there):
+        there = os.path.dirname(there)
+    opener = Opener()
+    try:
+        with tempfile.TemporaryDirectory(prefix="planck-probe-", dir=there) as home:
+            os.mkdir(f"{home}/base")
+            view = OverlayView("view", f"{home}/base", home, (), opener)
+            view._close(remove=True)
+    except ViewError as refused:
+        return refused.err.message
+    except OSError as problem:
+        return f"{there!r} cannot be used: {problem.strerror}"
+    finally:
+        opener.close()
+    return ""

@@ -23,8 +23,8 @@ from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process.containment import Containment
 from planck.workspace.sandbox import bubblewrap, landlock, remains, sandbox
-from planck.workspace.sandbox.bubblewrap import OwnCode, find_own_code
-from planck.workspace.sandbox.sandbox import SandboxError, Wrapped
+from planck.workspace.sandbox.bubblewrap import find_own_code
+from planck.workspace.sandbox.sandbox import OwnCode, SandboxError, Wrapped
 
 _IDLE_S = 5.0
 _PATIENCE = 30.0
@@ -132,7 +132,7 @@ class Planner:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, json.dumps(paths)],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",

@@ -1,6 +1,7 @@
 """What a view is to those who open files in it and start commands in it."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from planck.records.authority import Confinement
@@ -47,6 +48,9 @@ class View(Protocol):
 
     def words(self) -> Sequence[str]:
         """What goes before a command: it then runs in the view, in the folder in which it is started."""
+
+    def acting(self) -> AbstractContextManager[None]:
+        """For changes in it by this thread: root is nobody in a view that belongs to another user."""
 
     def prepare(self, confinement: Confinement) -> None:
         """Does what takes long before `wrap`; call it in a thread."""

@@ -5,6 +5,7 @@ import fcntl
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
@@ -61,7 +62,9 @@ class Worktree:
             _git(base, environment, "read-tree", head, **index)
             _git(base, environment, "add", "--all", **index)
             tree = _git(base, environment, "write-tree", **index)
-            commit = _git(base, environment, "commit-tree", tree, "-p", head, "-m", "The state that a view began with")
+            commit = _git(
+                base, environment, "commit-tree", tree, "-p", head, "-m", "The state that a view began with"
+            )
             _git(base, environment, "worktree", "add", "--detach", "--quiet", f"{folder}/upper", commit)
         except ViewError:
             remove_folder(folder)
@@ -84,6 +87,9 @@ class Worktree:
     def _move(self, place: str) -> str:
         below = place == self.base or place.startswith(f"{self.base}/")
         return f"{self.path}{place[len(self.base) :]}" if below else place
+
+    def acting(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def prepare(self, confinement: Confinement) -> None:
         pass
@@ -138,5 +144,7 @@ def _git(base: str, environment: Mapping[str, str], *words: str, **more: str) ->
         raise ViewError(ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {problem}. Try again.") from None
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()[-500:]
-        raise ViewError(ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {said or 'it said nothing'}. Fix that.")
+        raise ViewError(
+            ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {said or 'it said nothing'}. Fix that."
+        )
     return done.stdout.decode(errors="surrogateescape").strip()
