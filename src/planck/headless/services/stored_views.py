@@ -128,10 +128,10 @@ async def open_views(log: SessionLog, project: Project, ids: Ids) -> AsyncGenera
         spec = specs[agent_id]
         return Worker(agent_id, spec.name, 0, _find_root(project, spec))
 
-    bases = find_bases(fact for own in facts.values() for fact in own)
+    every = [fact for own in facts.values() for fact in own]
     images = LocalImages(log.files / IMAGES)
-    landings = Landings(views, log.journal, ids, find_worker, images=images, rebased=bases)
-    await views.mount_again([(specs[id], own) for id, own in facts.items() if _is_open(own)])
+    landings = Landings(views, log.journal, ids, find_worker, images=images, rebased=find_bases(every))
+    await views.mount_again([(specs[id], own) for id, own in facts.items() if _is_open(own)], every)
     try:
         yield StoredViews(log, views, landings, project)
     finally:
