@@ -14,6 +14,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
+from planck.cli.isolated import check_land, finish_isolated
 from planck.cli.place import name_place
 from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, make_input, open_planck, open_session
 from planck.cli.streams import complain, decode_input, format_sentence, report_error
@@ -153,6 +154,7 @@ def run_once(options: argparse.Namespace) -> int:
     for number, code in _list_signals():
         signal.signal(number, partial(_stop, code))
     try:
+        check_land(options)
         _check_output(options)
         prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
@@ -241,7 +243,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             session = await open_session(planck_, options)
             work = Work(session, said, options)
             if options.output_format == "text" and sys.stderr.isatty():
-                return await _on_terminal(work, options, person, stops)
+                return await _on_terminal(planck_, work, options, person, stops)
             watch = None
             if options.output_format == "stream-json":
                 _write(encode_frame("init", _init(session, planck_), session.id))
@@ -255,6 +257,8 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             for one in (watch, told):
                 if one:
                     await one.finish()
+            if session.isolated:
+                await finish_isolated(planck_, session, options, result)
         finally:
             if asking:
                 asking.cancel()
@@ -303,7 +307,7 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 
 
 async def _on_terminal(
-    work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
+    planck_: Planck, work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
 ) -> int:
     from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import say_evidence, summarise
@@ -323,6 +327,8 @@ async def _on_terminal(
     terminal.line(summarise(result), "dim", wrap=True)
     if evidence := work.session.evidence(head):
         terminal.line(*say_evidence(evidence), wrap=True)
+    if work.session.isolated:
+        await finish_isolated(planck_, work.session, options, result)
     return code
 
 

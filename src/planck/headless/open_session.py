@@ -128,6 +128,11 @@ class OpenSession:
         """Held by a run: another would count its events too, and cancelling one would end both."""
 
     @property
+    def isolated(self) -> bool:
+        """Whether the whole team works in one view of the workspace."""
+        return self._wired.isolated
+
+    @property
     def _log(self) -> SessionLog:
         self._check_open()
         return self._opened

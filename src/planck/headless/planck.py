@@ -472,6 +472,8 @@ class Planck:
 
                 refuse_strangers(self.project, log)
             past, options = self._look_back(log, settings)
+            if past.before.options and past.before.options.isolated:  # its work is in its view
+                options = replace(options, isolated=True)
             options = options.add(
                 mode=mode,
                 max_steps=max_steps,

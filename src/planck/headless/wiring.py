@@ -156,6 +156,11 @@ class SessionWiring:
         self._observers.append(spans)
 
     @property
+    def isolated(self) -> bool:
+        """Whether all agents work in one view."""
+        return self._plan.options.isolated
+
+    @property
     def mode(self) -> Mode:
         return self._plan.ceiling.mode
 
