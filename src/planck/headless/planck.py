@@ -497,6 +497,10 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+            if log.has_recordings:
+                from planck.session.recovery import recover_recordings  # few sessions are cut in a command
+
+                await recover_recordings(log, self.project.root)
             await resume_session(log, resumed, wired.team, past, wired.mount_views)
             before = past.before
             added = before.options.added if before.options else ()
