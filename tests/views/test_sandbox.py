@@ -71,7 +71,9 @@ async def test_a_command_has_the_path_and_the_ignored_files_of_the_workspace(tre
 
 
 async def test_an_unconfined_command_runs_in_the_view_too(tree: Tree, owner: int) -> None:
-    done = await command(tree, "pwd; id -u; echo x > out; cat <(echo pipe); ls -d /proc/[0-9]* | wc -l", Mode.FULL)
+    done = await command(
+        tree, "pwd; id -u; echo x > out; cat <(echo pipe); ls -d /proc/[0-9]* | wc -l", Mode.FULL
+    )
     assert done.output.split()[:3] == [str(tree.base), str(owner), "pipe"]
     if containment() is Containment.PID_NAMESPACE:
         assert int(done.output.split()[3]) < 10
@@ -80,7 +82,9 @@ async def test_an_unconfined_command_runs_in_the_view_too(tree: Tree, owner: int
 
 
 @bubblewrap
-async def test_the_program_that_sets_up_the_sandbox_ends_with_the_view_and_is_started_again(tree: Tree) -> None:
+async def test_the_program_that_sets_up_the_sandbox_ends_with_the_view_and_is_started_again(
+    tree: Tree,
+) -> None:
     await command(tree, "true")
     first = tree.view._find_planner()._process
     assert first is not None

@@ -3,19 +3,11 @@
 import os
 import shutil
 from pathlib import Path
-from typing import TypeVar
 
 from planck.headless import OpenSession
-from planck.records.events import FileChanged, View, ViewDropped, ViewOpened, view
+from planck.records.events import FileChanged, ViewDropped, ViewOpened
 from tests.library.program import results
-from tests.views.place import ASK_BEN, Place, make_team, read_tree
-
-
-Fact = TypeVar("Fact", bound=View)
-
-
-def facts(session: OpenSession, *types: type[Fact]) -> list[Fact]:
-    return [fact for event in session.recorded() if isinstance(fact := view(event), types)]
+from tests.views.place import ASK_BEN, Place, facts, make_team, read_tree
 
 
 async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_path: Path) -> None:

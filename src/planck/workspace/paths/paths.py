@@ -487,7 +487,7 @@ T = TypeVar("T")
 def _as_owner(change: "Callable[Concatenate[Slot, P], T]") -> "Callable[Concatenate[Slot, P], T]":
     """Runs a change of a slot as `View.acting` says."""
 
-    def act(self: "Slot", *args: P.args, **named: P.kwargs) -> T:
+    def act(self: "Slot", /, *args: P.args, **named: P.kwargs) -> T:
         with self._root.acting():
             return change(self, *args, **named)
 
