@@ -1,4 +1,4 @@
-"""Commands in a view: the sandbox of the workspace, set up by what is in the view, and nothing in the workspace."""
+"""Commands in a view: the sandbox as anywhere, by what is in the view, with nothing put in the workspace."""
 
 import os
 from collections.abc import AsyncIterator
@@ -42,8 +42,8 @@ async def test_protected_names_are_read_only_in_a_view_and_absent_ones_cannot_be
     before = read_tree(tree.base)
     done = await command(
         tree,
-        "touch .git/hooks/pre-commit; mkdir .planck/tools; touch .planck/x; echo x > .mcp.json; mkdir .agents/x;"
-        "mv .git gone; touch /opt/outside; echo made > made; echo over",
+        "touch .git/hooks/pre-commit; mkdir .planck/tools; touch .planck/x; echo x > .mcp.json;"
+        "mkdir .agents/x; mv .git gone; touch /opt/outside; echo made > made; echo over",
     )
     assert done.output.rstrip().endswith("over"), done.output
     assert done.output.count("Read-only file system") + done.output.count("No such device") >= 6

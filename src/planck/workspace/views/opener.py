@@ -1,5 +1,6 @@
 """Mounts overlays for views: a program of one thread, because a process with threads can't leave its user
-namespace. One for each session that opens views: `python -I -S opener.py`. It ends by itself, so an idle view has no process.
+namespace. One for each session that opens views: `python -I -S opener.py`. It ends by itself, so that an
+idle view has no process.
 
 It takes one JSON request at a time from the socket that is its standard input and forks for each. The child
 mounts the overlay in namespaces of its own, sends three descriptors (user namespace, mount namespace, root

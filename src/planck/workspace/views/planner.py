@@ -240,7 +240,8 @@ def _answer(request: _Request, held: dict[int, Wrapped], id: int) -> tuple[_Answ
 
 def _enter(owner: Sequence[int] | None, user: int, mounts: int) -> None:
     """All that is needed is imported by now: from here on this process sees the files of the view."""
-    assert bubblewrap and landlock
+    assert bubblewrap
+    assert landlock
     if owner:
         os.setgroups([])
         os.setresgid(owner[1], owner[1], owner[1])
