@@ -27,7 +27,7 @@ from planck.session.undo import OldContents, Selection
 from planck.store.sqlite.store import SqliteStore
 from planck.toolkit.landing import Landed, Refused
 from planck.workspace.paths.paths import Root
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.views.layers import Layers
 from planck.workspace.views.overlay import Opener, OverlayView
 from planck.workspace.views.proposal import read_proposal

@@ -6,9 +6,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from planck import Member, Planck, Team
+from planck.headless import OpenSession
+from planck.records.events import View, view
 from planck.testing import ScriptedProvider
 from planck.workspace.views.layers import Layers
 from planck.workspace.views.overlay import Opener, OverlayView
@@ -149,3 +151,10 @@ def make_team(**more: Any) -> Team:
 
 
 TOOLS = ("bash", "read", "write", "edit", "grep", "glob", "list_dir")
+
+
+Fact = TypeVar("Fact", bound=View)
+
+
+def facts(session: OpenSession, *types: type[Fact]) -> list[Fact]:
+    return [fact for event in session.recorded() if isinstance(fact := view(event), types)]

@@ -268,3 +268,40 @@ async def test_a_view_that_conflicts_is_kept_and_one_that_is_dropped_is_gone(tmp
     assert place.run("land", id, "--drop").returncode == 0
     assert place.run("land", id).returncode == 2
     assert not (place.home / "views" / id).exists()
+
+
+def test_an_isolated_run_leaves_the_workspace_alone_until_it_lands(tmp_path: Path) -> None:
+    place = Isolated(tmp_path)
+    before = read_tree(place.work)
+    done = place.run("run", "go", "--isolated", "--permission-mode", "full")
+    assert (done.returncode, done.stdout, read_tree(place.work)) == (0, "changed it\n", before), done
+    assert "-line 3\n+ben's\n" in done.stderr
+    name = re.search(r'"planck land ([\w-]+)"', done.stderr)[1]  # type: ignore[index]
+    assert place.run("land", name).returncode == 0
+    assert place.changed() == {"shared.txt"}
+
+
+def test_an_isolated_run_lands_by_itself_where_that_was_said(tmp_path: Path) -> None:
+    place = Isolated(tmp_path)
+    words = ("run", "go", "--isolated", "--permission-mode", "full")
+    done = place.run(*words, "--land", "auto")
+    assert (done.returncode, place.changed()) == (0, {"shared.txt"}), done
+    git(place.work, "checkout", "-q", ".")
+    done = place.run(*words, "--land", "branch:aside")
+    assert (done.returncode, place.changed()) == (0, set()), done
+    assert git(place.work, "diff", "--stat", "--name-only", "master", "aside").split() == ["shared.txt"]
+    assert not [*(place.home / "views").iterdir()]
+
+
+def test_flags_of_an_isolated_run_that_do_not_fit_are_refused_before_it_begins(tmp_path: Path) -> None:
+    place = Isolated(tmp_path)
+    for words in (
+        ("--land", "auto"),
+        ("--isolated", "--land", "perhaps"),
+        ("--isolated", "--land", "ask"),
+        ("--isolated", "--no-session"),
+        ("--isolated", "--dry-run"),
+    ):
+        done = place.run("run", "go", *words)
+        assert done.returncode == 2, (words, done)
+        assert "[invalid_args]" in done.stderr

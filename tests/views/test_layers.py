@@ -1,4 +1,4 @@
-"""Layers: what git does not ignore stays as it was when a view was opened, and the next layer has what is new."""
+"""Layers: what git does not ignore stays as it was for an open view, and the next layer has what is new."""
 
 import os
 import shutil
@@ -214,7 +214,7 @@ def test_a_full_disk_is_an_error_that_says_what_to_do_and_leaves_the_layers_as_t
 
         with monkeypatch.context() as patch:
             patch.setattr(layers, "_copy_content", fail)
-            with pytest.raises(LayerError, match="is full, so no view can be made. Free some space") as full:
+            with pytest.raises(LayerError, match=r"is full, so no view can be made\. Free") as full:
                 tree.take()
         assert full.value.err.kind is ErrorKind.WRITE_FAILED
         assert sorted(os.listdir(tree.home / "layers")) == ["1", "state"]

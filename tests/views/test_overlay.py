@@ -1,4 +1,4 @@
-"""Overlay views: the same as a plain copy under random changes, apart from the workspace, and mounted again."""
+"""Overlay views: as a plain copy under random changes, apart from the workspace, and mounted again."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Commands in a view: the sandbox of the workspace, set up by what is in the view, and nothing in the workspace."""
+"""Commands in a view: the sandbox as anywhere, by what is in the view, with nothing put in the workspace."""
 
 import os
 from collections.abc import AsyncIterator
@@ -42,8 +42,8 @@ async def test_protected_names_are_read_only_in_a_view_and_absent_ones_cannot_be
     before = read_tree(tree.base)
     done = await command(
         tree,
-        "touch .git/hooks/pre-commit; mkdir .planck/tools; touch .planck/x; echo x > .mcp.json; mkdir .agents/x;"
-        "mv .git gone; touch /opt/outside; echo made > made; echo over",
+        "touch .git/hooks/pre-commit; mkdir .planck/tools; touch .planck/x; echo x > .mcp.json;"
+        "mkdir .agents/x; mv .git gone; touch /opt/outside; echo made > made; echo over",
     )
     assert done.output.rstrip().endswith("over"), done.output
     assert done.output.count("Read-only file system") + done.output.count("No such device") >= 6
@@ -71,7 +71,9 @@ async def test_a_command_has_the_path_and_the_ignored_files_of_the_workspace(tre
 
 
 async def test_an_unconfined_command_runs_in_the_view_too(tree: Tree, owner: int) -> None:
-    done = await command(tree, "pwd; id -u; echo x > out; cat <(echo pipe); ls -d /proc/[0-9]* | wc -l", Mode.FULL)
+    done = await command(
+        tree, "pwd; id -u; echo x > out; cat <(echo pipe); ls -d /proc/[0-9]* | wc -l", Mode.FULL
+    )
     assert done.output.split()[:3] == [str(tree.base), str(owner), "pipe"]
     if containment() is Containment.PID_NAMESPACE:
         assert int(done.output.split()[3]) < 10
@@ -80,7 +82,9 @@ async def test_an_unconfined_command_runs_in_the_view_too(tree: Tree, owner: int
 
 
 @bubblewrap
-async def test_the_program_that_sets_up_the_sandbox_ends_with_the_view_and_is_started_again(tree: Tree) -> None:
+async def test_the_program_that_sets_up_the_sandbox_ends_with_the_view_and_is_started_again(
+    tree: Tree,
+) -> None:
     await command(tree, "true")
     first = tree.view._find_planner()._process
     assert first is not None

@@ -3,19 +3,11 @@
 import os
 import shutil
 from pathlib import Path
-from typing import TypeVar
 
 from planck.headless import OpenSession
-from planck.records.events import FileChanged, View, ViewDropped, ViewOpened, view
+from planck.records.events import FileChanged, ViewDropped, ViewOpened
 from tests.library.program import results
-from tests.views.place import ASK_BEN, Place, make_team, read_tree
-
-
-Fact = TypeVar("Fact", bound=View)
-
-
-def facts(session: OpenSession, *types: type[Fact]) -> list[Fact]:
-    return [fact for event in session.recorded() if isinstance(fact := view(event), types)]
+from tests.views.place import ASK_BEN, Place, facts, make_team, read_tree
 
 
 async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_path: Path) -> None:
@@ -29,7 +21,8 @@ async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_pat
             (
                 "bash",
                 {
-                    "command": "pwd; cat .env node_modules/pack/index.js src/new.txt src/file0.txt; rm src/file1.txt"
+                    "command": "pwd; cat .env node_modules/pack/index.js src/new.txt src/file0.txt;"
+                    "rm src/file1.txt"
                 },
             )
         ],
@@ -45,7 +38,8 @@ async def test_the_tools_of_an_agent_with_a_view_see_and_change_it_alone(tmp_pat
         assert result.text == "over", result
         said = results(session)
         assert f"{place.work}\nKEY=ours\nours\nben's\nchanged 0\n" in said[3]
-        assert "src/new.txt:1:ben's" in said[4] and "src/file0.txt:1:changed 0" in said[4]
+        assert "src/new.txt:1:ben's" in said[4]
+        assert "src/file0.txt:1:changed 0" in said[4]
         assert said[5].split() == ["src/file0.txt", "src/file2.txt", "src/new.txt"]
         assert said[-1].split() == ["old", "0", "deep", "empty", "file0.txt", "file1.txt", "file2.txt"]
         assert read_tree(place.work) == before

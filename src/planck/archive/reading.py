@@ -92,7 +92,7 @@ class ArchiveReader:
         A turn that no process goes on with has come to its end.
         """
         with self._reading(id) as store:
-            return self._read_log(store).result(store, after)
+            return self._read_log(store).result(store, after, self._images(store))
 
     def costs(self, id_or_name: str) -> "CostReport":
         """What each agent used of which model, of which budget, and when that is used up."""
@@ -194,8 +194,10 @@ class ArchiveReader:
 
         with self._reading(id) as store:
             here = root if root and store.meta.get("workspace") == str(root.path) else None
-            images = name_outputs(self._folder, store.meta.get("id", "")) / IMAGES
-            return list_changes(store, selection, OldContents(store, redactor, images), here)
+            return list_changes(store, selection, OldContents(store, redactor, self._images(store)), here)
+
+    def _images(self, store: SqliteReader) -> Path:
+        return name_outputs(self._folder, store.meta.get("id", "")) / IMAGES
 
     def search(
         self,

@@ -12,6 +12,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 
 if TYPE_CHECKING:
     from planck.headless import Landed, OpenSession, Planck, RunResult, StoredViews, Waiting
+    from planck.records.events import LandingConflict
 
 BRANCH = "branch:"
 
@@ -77,13 +78,11 @@ async def _finish(
         if isinstance(commit, str):
             complain(f"Committed to {branch}: {commit[:12]}")
             return ()
-        landed: Landed | tuple[object, ...] = commit
-        conflicts = commit
+        landed: Landed | tuple[LandingConflict, ...] = commit
     else:
         landed = await views.land(waiting)
-        conflicts = landed if isinstance(landed, tuple) else ()
     if isinstance(landed, tuple):
-        why = describe_conflicts(conflicts)
+        why = describe_conflicts(landed)
         report_error(ErrorKind.EDIT_CONFLICT, f"The changes did not land: {why}. {_say_left(name)}")
         return ()
     complain(describe_landed(landed))

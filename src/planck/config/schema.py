@@ -144,10 +144,7 @@ class ViewsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     folder: Annotated[
         str,
-        Meta(
-            description="Folder for them, on a disk that is not an overlay; default: `views` in Planck's home "
-            "folder"
-        ),
+        Meta(description="Folder for them, not on an overlay; default: `views` in Planck's home folder"),
     ] = ""
 
 

@@ -1,9 +1,10 @@
 """A session that runs in this process: prompts go in, events and results come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
+    from planck.session.result import ChangedFile
+    from planck.session.run_changes import Pair
     from planck.session.undo import FileDiff, OldContents, Selection, UndoableTurn, UndoPlan
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
@@ -69,6 +72,8 @@ _SAID_AGAIN = (
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5
+_COMPARED = 100
+"""Files that a run changed and that are compared at a time; their old contents are in memory together."""
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
 
@@ -489,9 +494,38 @@ class OpenSession:
         tally = RunTally(self._team.orchestrator.id)
         for event in self._log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms)
+        return self._summarise(tally, duration_ms, tuple(self._compare(tally, self._pair_up(tally))))
 
-    def _summarise(self, tally: RunTally, duration_ms: int | None) -> RunResult:
+    def _pair_up(self, tally: RunTally) -> "Iterator[Pair]":
+        """Yields the files that a run touched with what they were before it."""
+        if not tally.touched:
+            return
+        from planck.session.run_changes import pair_up  # where something changed
+
+        start = min(one.first for one in tally.touched.values()) - 1
+        yield from pair_up(self._log.store.read(start), tally.touched, self._old_contents(), here=True)
+
+    def _compare(self, tally: RunTally, pairs: "Iterable[Pair]") -> "Iterator[ChangedFile]":
+        if not tally.touched:
+            return
+        from planck.session.run_changes import compare
+        from planck.session.undo import look_at, open_places
+
+        store = self._log.store
+        names = {**tally.names, **{spec.id: spec.name for spec in self.members}}
+        yield from compare(pairs, look_at(store, open_places(store, self._wired.root)).look, names)
+
+    async def _find_changes(self, tally: RunTally) -> "tuple[ChangedFile, ...]":
+        """Compares in a thread: a run may have changed thousands of files."""
+        found: list[ChangedFile] = []
+        pairs = iter(()) if self.closed else self._pair_up(tally)
+        while some := [*islice(pairs, _COMPARED)]:
+            found += await asyncio.to_thread(lambda some=some: [*self._compare(tally, some)])
+        return tuple(sorted(found, key=lambda one: one.path))
+
+    def _summarise(
+        self, tally: RunTally, duration_ms: int | None, changes: "tuple[ChangedFile, ...]"
+    ) -> RunResult:
         team = self._team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
@@ -501,6 +535,7 @@ class OpenSession:
             session_id=self.id,
             session_name=self.name,
             duration_ms=duration_ms,
+            changes=changes,
         )
 
     def evidence(self, after: int) -> "Evidence | None":
@@ -681,7 +716,8 @@ class OpenSession:
                 if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                     await self.aclose()
                 raise
-        result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
+        took = round((self._clock.monotonic() - began) * 1000)
+        result = self._summarise(tally, took, await self._find_changes(tally))
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result

@@ -500,6 +500,10 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+            if log.has_recordings:
+                from planck.session.recovery import recover_recordings  # few sessions are cut in a command
+
+                await recover_recordings(log, self.project.root)
             if past.before.landing:
                 from planck.session.landing import recover_logged  # few sessions are cut in a landing
 

@@ -40,7 +40,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
 from planck.workspace.paths.paths import Root
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:

@@ -487,6 +487,8 @@ class CommandRecorded(View, frozen=True, kw_only=True):
     """How many changed names are not recorded, because they are too large or too many."""
     partial: bool = False
     """Whether an undo may leave some of its changes."""
+    running: bool = False
+    """Whether the command goes on in the background: what it changes later is recorded then."""
 
 
 class LandingConflict(msgspec.Struct, frozen=True):

@@ -50,7 +50,7 @@ from planck.workspace.git.branch import Branch
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
 from planck.workspace.recording.facts import after_of, digest, make_fact
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.recording.states import NOTHING, State
 from planck.workspace.views.ignored import find_ignored
 from planck.workspace.views.proposal import Proposal, compare_layers, read_copy, read_proposal

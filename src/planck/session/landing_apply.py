@@ -31,7 +31,7 @@ def apply(places: Places, steps: Iterable[Step], landing: str) -> Stop | None:
         found = NOTHING
         try:
             with places.open(step.path, create=False) as slot:
-                places.require_same(slot, step.path)
+                places.require_same(slot)
                 found = slot.look()
                 if found == step.then or (phase == REMOVE and found.kind == step.then.kind):
                     continue

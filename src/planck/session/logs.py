@@ -23,7 +23,7 @@ from planck.records.redact import Redactor
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.session.outputs import IMAGES, name_outputs
+from planck.session.outputs import IMAGES, RECORDING, name_outputs
 from planck.store.names import new_name
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
@@ -61,6 +61,11 @@ class SessionLog:
     def imported(self) -> bool:
         """Whether its events come from an export, so that its author may have written them."""
         return "imported" in self.store.meta
+
+    @property
+    def has_recordings(self) -> bool:
+        """Whether there is something left of a command that was cut with its process."""
+        return (self.files / RECORDING).is_dir()
 
     def old_contents(self, redactor: Redactor) -> "OldContents":
         """Returns what its files had before each change, with the keys that the redactor knows."""
@@ -198,11 +203,14 @@ class SessionLogs:
         """The same for those who write facts; what a killed process left is finished first."""
         from planck.session import undo  # what holds a session is an undo
         from planck.session.landing import recover_logged
+        from planck.session.recovery import recover_recordings
 
         log = await self.open(id_or_name)
         try:
             if damage := log.describe_damage():
                 await log.journal.record(None, 0, *damage)
+            if log.has_recordings:
+                await recover_recordings(log, root)
             old = log.old_contents(self._keys.redactor())
             await recover_logged(log, root, self._keys.redactor())
             left = undo.clean_up(log.store, undo.open_places(log.store, root), old)

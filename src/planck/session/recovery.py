@@ -29,9 +29,9 @@ async def recover_recordings(log: SessionLog, root: Root) -> None:
         match view(event):
             case ToolStart(id=id) if id in spools:
                 starts[id] = (event.agent_id, event.turn)
-            case CommandRecorded(call_id=id, ended=over) if id in spools:
+            case CommandRecorded(call_id=id, running=running) if id in spools:
                 commits[id] += 1
-                if over:
+                if not running:
                     ended.add(id)
             case _:
                 pass
@@ -44,7 +44,7 @@ async def recover_recordings(log: SessionLog, root: Root) -> None:
         try:
             recorded = await asyncio.to_thread(left.read, commits[call_id])
         except (WorkspaceError, OSError) as problem:  # the folder was replaced, or can't be opened
-            text = f"What an interrupted command changed could not be recorded, so it cannot be undone: {problem}"
+            text = f"Changes of an interrupted command were not recorded and cannot be undone: {problem}"
             fact = ErrorEvent(kind=ErrorKind.READ_FAILED, message=text, details={"call_id": call_id})
             await log.journal.record(agent_id, turn, fact)
             continue
@@ -54,8 +54,7 @@ async def recover_recordings(log: SessionLog, root: Root) -> None:
 
 def _list_spools(folder: Path) -> dict[str, Path]:
     try:
-        return {
-            file.name: file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()
-        }
+        files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()]
     except OSError:
         return {}
+    return {file.name: file for file in files}

@@ -59,9 +59,7 @@ class Past(msgspec.Struct, frozen=True):
     """What was spent."""
 
 
-MountViews = Callable[
-    [Sequence[tuple[AgentSpec, Sequence[View]]], Sequence[View]], Awaitable[dict[str, str]]
-]
+MountViews = Callable[[Sequence[tuple[AgentSpec, Sequence[View]]], Sequence[View]], Awaitable[dict[str, str]]]
 """Opens the own workspaces of living agents again, by the facts of all; returns what each must be told."""
 
 

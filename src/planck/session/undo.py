@@ -85,7 +85,7 @@ def open_places(log: Log, root: Root) -> Root:
 
 def plan(log: Log, root: Root, selection: Selection, old: OldContents) -> UndoPlan:
     """Says what an undo would do now, and touches nothing."""
-    places = _open(log, root)
+    places = look_at(log, root)
     story = Story(log.read(), old, places.look)
     chosen = story.select(selection)
     return UndoPlan(tuple(places.plan(chosen, old)), tuple(story.list_commands(selection, chosen)))
@@ -93,7 +93,7 @@ def plan(log: Log, root: Root, selection: Selection, old: OldContents) -> UndoPl
 
 def list_turns(log: Log, root: Root, old: OldContents) -> tuple[UndoableTurn, ...]:
     """Lists the turns that an undo can name, the newest first."""
-    places = _open(log, root)
+    places = look_at(log, root)
     story = Story(log.read(), old, places.look)
     found = []
     for turn, changes in story.group_by_turn().items():
@@ -110,7 +110,8 @@ def list_turns(log: Log, root: Root, old: OldContents) -> tuple[UndoableTurn, ..
     return tuple(found)
 
 
-def _open(log: Log, root: Root) -> Places:
+def look_at(log: Log, root: Root) -> Places:
+    """Returns the files of a session as the log names them."""
     return Places(root, imported=IMPORTED in log.meta)
 
 
@@ -128,7 +129,7 @@ def clean_up(log: Log, root: Root, old: OldContents, *, resumed: bool = False) -
 
     `resumed`: the newest resume in the log is the caller's own, and not one that looked after them already.
     """
-    places = _open(log, root)
+    places = look_at(log, root)
     story = Story(log.read(), old, places.look, resumed=resumed)
     for fact in story.unconfirmed:
         with suppress(WorkspaceError), places.open(fact.path, create=False) as slot:
@@ -145,7 +146,7 @@ def list_changes(
 
     Without `root` an undo that was interrupted counts as done: only the files can tell.
     """
-    story = Story(log.read(), old, _open(log, root).look if root else None)
+    story = Story(log.read(), old, look_at(log, root).look if root else None)
     if selection.agent and selection.agent not in story.names.values():
         raise story.refuse_agent(selection.agent)
     return tuple(

@@ -12,7 +12,7 @@ from planck.records.diffs import diff_bytes
 from planck.records.outcome import ErrorKind
 from planck.session.merge import merge
 from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened
-from planck.workspace.paths.beneath import unescape
+from planck.workspace.paths.beneath import escape, unescape
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 from planck.workspace.recording.facts import NO_MODE, is_local
 from planck.workspace.recording.states import NOTHING, State
@@ -102,7 +102,7 @@ class Places:
     def peek(self, path: str) -> State:
         try:
             with self.open(path, create=False) as slot:
-                self.require_same(slot, path)
+                self.require_same(slot)
                 return slot.look()
         except WorkspaceError as refused:
             if refused.err.kind is ErrorKind.NOT_FOUND or "not_a_folder" in refused.err.details:
@@ -110,14 +110,21 @@ class Places:
             raise
 
     def open(self, path: str, *, create: bool = True) -> AbstractContextManager[Slot]:
-        return self._root.writing(_spell(self._root, path), create=create)
+        return self._root.writing(self.spell(path), create=create)
 
-    def require_same(self, slot: Slot, path: str) -> None:
+    def spell(self, path: str) -> str:
+        """Returns the name that a path in the log stands for, also where nothing has it now."""
+        raw = unescape(path)
+        literal = raw == path or (not path.startswith("/") and bool(self._root.present([path])))
+        found = path if literal else raw
+        return found if found.startswith("/") else f"./{found}"  # `~` is an ordinary character here
+
+    def require_same(self, slot: Slot) -> None:
         """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
-        if slot.relative != os.path.normpath(path):
+        if slot.relative != escape(os.path.normpath(slot.path)):
             raise WorkspaceError(
                 ErrorKind.WRITE_FAILED,
-                f"{path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
+                f"{slot.path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
             )
 
     def list_names(self, path: str) -> list[str]:
@@ -223,20 +230,23 @@ def require_unchanged(found: State, step: Step) -> None:
 
 def _keep_full_folders(steps: dict[str, Step], places: Places) -> None:
     """A folder goes only if it is empty then; the deepest is decided first, because one that stays counts."""
+    below: dict[str, dict[str, str]] = {}
+    for path in steps:
+        below.setdefault(os.path.dirname(path), {})[os.path.basename(places.spell(path))] = path
     for path in sorted(steps, key=lambda one: -one.count("/")):
         step = steps[path]
         if not step.wanted or step.now.kind != "folder" or step.then.kind == "folder":
             continue
+        inner = below.get(path, {})
         try:
-            names = {f"{path}/{name}" for name in places.list_names(path)}
+            names = {*places.list_names(path), *inner}
         except WorkspaceError as refused:
             steps[path] = msgspec.structs.replace(step, conflict=refused.err.message)
             continue
-        names |= {one for one in steps if os.path.dirname(one) == path}
-        left = [one for one in sorted(names) if (inner := steps.get(one)) is None or not _goes(inner)]
+        left = [escape(one) for one in sorted(names) if one not in inner or not _goes(steps[inner[one]])]
         if left:
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-            why = f"the folder still contains {os.path.basename(left[0])!r}{more}"
+            why = f"the folder still contains {left[0]!r}{more}"
             steps[path] = msgspec.structs.replace(step, then=step.now, conflict=why)
 
 
@@ -311,11 +321,3 @@ def leads_out(path: str, state: State) -> bool:
 def list_above(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts)) if parts[:count] != [""]]
-
-
-def _spell(root: Root, path: str) -> str:
-    """Returns the name that a path in the log stands for, also where nothing has it now."""
-    raw = unescape(path)
-    literal = raw == path or (not path.startswith("/") and bool(root.present([path])))
-    found = path if literal else raw
-    return found if found.startswith("/") else f"./{found}"  # `~` is an ordinary character here

@@ -33,7 +33,7 @@ from planck.session.evidence import has_run, only_reads
 from planck.session.merge import merge
 from planck.store.store import IMPORTED, Log, StoreError
 from planck.workspace.recording.facts import after_of, before_of, digest, is_local
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.recording.states import State
 
 _CONFINING = (*CHANGELESS, Mode.ASK)
@@ -54,7 +54,7 @@ class Selection(msgspec.Struct, frozen=True):
     call: str = ""
     files: frozenset[tuple[str, str]] = frozenset()
     """Calls with the path of what each of them did."""
-    session: bool = False
+    all: bool = False
     """Everything that agents of the session changed."""
 
 
@@ -272,7 +272,7 @@ class Story:
             if selection.agent not in self.names.values():
                 raise self.refuse_agent(selection.agent)
             found = [change for change in own if change.agent == selection.agent]
-        elif selection.session:
+        elif selection.all:
             found = own
         else:
             turn = selection.turn or max((change.turn for change in own), default=0)
@@ -318,7 +318,7 @@ class Story:
             elif selection.files:
                 in_scope = (agent, turn) in workers
             else:
-                in_scope = selection.session or turn in turns
+                in_scope = selection.all or turn in turns
             if in_scope and self._may_have_changed(start):
                 yield f"{start.name} {_command_of(start)}".strip() + f"  ({agent}, turn {turn})"
 

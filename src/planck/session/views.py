@@ -1,4 +1,4 @@
-"""The views of one session: which agent has which, opened before its first turn and mounted again at a resume.
+"""The views of one session: which agent has which, opened before its first turn, mounted again at a resume.
 
 On disk, `<home of the session's views>/<view>/`: never removed while somebody's work is in it. A view that
 nothing was changed in goes at the end of the session.
@@ -82,7 +82,7 @@ class SessionViews:
         if spec.acp:
             raise ViewError(
                 ErrorKind.INVALID_ARGS,
-                f'{spec.name!r} is another agent\'s program, which cannot have a view. Set "workspace": "shared".',
+                f'{spec.name!r} is an external program, which cannot have a view. Set "workspace": "shared".',
             )
         if self._journal.moves:
             raise ViewError(
@@ -172,7 +172,7 @@ class SessionViews:
         if not os.path.isdir(f"{self.home}/{left.view}/upper"):
             raise FileNotFoundError(left.view)
         if left.backend == "worktree":
-            return Worktree(left.view, self._base, self.home, left.layers)
+            return Worktree(left.view, self._base, self.home, left.layers, self._environment)
         if not all(os.path.isdir(f"{self.home}/{layer}") for layer in left.layers):
             raise FileNotFoundError(left.view)
         return OverlayView(left.view, self._base, self.home, left.layers, self._opener)

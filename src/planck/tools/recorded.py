@@ -10,8 +10,8 @@ import msgspec
 
 from planck.records.events import CommandRecorded, FileChanged, View
 from planck.workspace.paths.paths import Root
-from planck.workspace.recording.facts import make_fact
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.facts import make_fact, write_path
+from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.recording.spool import Difference, Spool, append_baseline, differences, read_spool
 from planck.workspace.recording.states import State
 
@@ -32,7 +32,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class SpoolRecord:
-    """The spool of one call. Its facts are committed at the end of the command, and in between if it goes on."""
+    """The spool of one call: its facts are committed when the command ends, and before that if it goes on."""
 
     def __init__(self, spool: Path, root: Root, call_id: str, images: Path, *, view: str = "") -> None:
         self._spool = spool
@@ -65,9 +65,14 @@ class SpoolRecord:
             found = differences(spool, roots)
         if not ended:
             append_baseline(self._spool, found, commits + 1)
-        return make_facts(
-            self._call_id, found, spool, LocalImages(self._images), view=self._view, ended=ended
-        )
+        found = [self._name(one) for one in found]
+        images = LocalImages(self._images)
+        return make_facts(self._call_id, found, spool, images, view=self._view, ended=ended)
+
+    def _name(self, one: Difference) -> Difference:
+        """Gives it the path that an undo reads back to exactly this name, whatever bytes are in it."""
+        place = one.place.removeprefix(f"{str(self._root.path).rstrip('/')}/")
+        return msgspec.structs.replace(one, path=write_path(place))
 
 
 def remove_spool(spool: Path) -> None:
@@ -92,7 +97,14 @@ def make_facts(
         facts.append(_make_fact(call_id, one, images, view, lost=lost))
     skipped = sum(spool.skipped.values()) + grown
     partial = skipped > 0 or (ended and not spool.ended)
-    end = CommandRecorded(call_id=call_id, view=view, changed=len(found), skipped=skipped, partial=partial)
+    end = CommandRecorded(
+        call_id=call_id,
+        view=view,
+        changed=len(found),
+        skipped=skipped,
+        partial=partial,
+        running=not ended,
+    )
     reasons = {**spool.skipped, **({"large": spool.skipped.get("large", 0) + grown} if grown else {})}
     return Recorded((*facts, end), _note(reasons, cut=ended and not spool.ended))
 

@@ -424,7 +424,6 @@ def _say_why(denied: dict[str, Any]) -> str:
     return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 
-
 _DROPPED = {
     "unchanged": "",
     "lost": "its own view is lost, with the changes in it: its folder is gone",

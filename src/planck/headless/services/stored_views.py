@@ -12,10 +12,10 @@ from planck.records.events import (
     LandingConflict,
     LandingFinished,
     LandingRefused,
+    View,
     ViewDropped,
     ViewOpened,
     ViewRebased,
-    View,
     view,
 )
 from planck.records.ports import Ids
@@ -27,7 +27,7 @@ from planck.session.views import SessionViews
 from planck.toolkit.landing import Landed
 from planck.workspace.git.branch import Branch
 from planck.workspace.paths.paths import Root, place_root
-from planck.workspace.recording.images import LocalImages
+from planck.workspace.recording.local_images import LocalImages
 
 
 class Waiting(msgspec.Struct, frozen=True):

@@ -487,7 +487,7 @@ T = TypeVar("T")
 def _as_owner(change: "Callable[Concatenate[Slot, P], T]") -> "Callable[Concatenate[Slot, P], T]":
     """Runs a change of a slot as `View.acting` says."""
 
-    def act(self: "Slot", *args: P.args, **named: P.kwargs) -> T:
+    def act(self: "Slot", /, *args: P.args, **named: P.kwargs) -> T:
         with self._root.acting():
             return change(self, *args, **named)
 
@@ -595,13 +595,13 @@ class Slot:
             raise self._write_error(problem) from None
 
     def list_names(self) -> list[str]:
-        """Names in the folder of that name, escaped as `relative` is."""
+        """Names in the folder of that name, raw."""
         try:
             fd = os.open(self._name, FOLDER | os.O_NOFOLLOW, dir_fd=self._folder)
         except OSError as problem:
             raise self._write_error(problem) from None
         try:
-            return [escape(name) for name in os.listdir(fd)]
+            return os.listdir(fd)
         finally:
             os.close(fd)
 

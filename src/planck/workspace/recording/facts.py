@@ -22,11 +22,11 @@ def make_fact(call_id: str, path: str, before: State, after: State, **more: Any)
     if before.kind not in ("nothing", "file") or (before.kind == "file" and before.content is None):
         optional["was"] = before.kind
     if before.kind == "link":
-        optional["link"] = _write_target(before.target)
+        optional["link"] = write_path(before.target)
     if after.kind not in ("nothing", "file") or (after.kind == "file" and after.content is None):
         optional["becomes"] = after.kind
     if after.kind == "link":
-        optional["after_link"] = _write_target(after.target)
+        optional["after_link"] = write_path(after.target)
     mode, after_mode = _mode_of(before), _mode_of(after)
     if after_mode is not None and after_mode != mode:
         optional["after_mode"] = after_mode
@@ -71,9 +71,9 @@ def digest(content: bytes) -> str:
 _WITH_MODE = ("file", "folder", "other")
 
 
-def _write_target(target: str) -> str:
-    """Returns what `unescape` reads back, also of a target that has an escape in it already."""
-    return escape(target.replace("\\", "\\x5c")) if "\\x" in target or not target.isprintable() else target
+def write_path(path: str) -> str:
+    """Escapes a raw path or the target of a link; `unescape` reads it back, also if it has an escape in it."""
+    return escape(path.replace("\\", "\\x5c")) if "\\x" in path or not path.isprintable() else path
 
 
 def _mode_of(state: State) -> int | None:

@@ -20,6 +20,9 @@ class Started(Protocol):
     def fileno(self) -> int:
         """A descriptor that becomes readable once the process has ended. Owned by this object."""
 
+    def kill(self) -> None:
+        """Kills its process group, unless it was let go of."""
+
     def wait(self) -> int:
         """Returns the exit code of a process that has ended, and lets go of it: its number may be reused."""
 
@@ -42,11 +45,13 @@ class Recording(Protocol):
         roots: Sequence[str],
         spool: Path,
         at: int | None,
+        apart: Sequence[str] = (),
     ) -> Started:
         """Runs `words`. `fds`: number in the child and our descriptor; both stay the caller's.
 
         `roots` are the folders whose changes are recorded. `at` is the descriptor of the root of a view,
-        through which images are read; None: the real tree. Raises `OSError` as `Popen` does.
+        through which images are read; None: the real tree. `apart` are places that are never recorded: the
+        sandbox put something there. Raises `OSError` as `Popen` does.
         """
 
     async def aclose(self) -> None:
@@ -60,3 +65,13 @@ class Record(msgspec.Struct, frozen=True):
     spool: Path
     roots: Sequence[str]
     at: int | None = None
+
+    async def start(
+        self,
+        words: Sequence[str],
+        fds: Mapping[int, int],
+        cwd: int,
+        env: Mapping[str, str],
+        apart: Sequence[str],
+    ) -> Started:
+        return await self.recording.start(words, fds, cwd, env, self.roots, self.spool, self.at, apart)

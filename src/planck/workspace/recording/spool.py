@@ -4,11 +4,12 @@ The recorder (`recorder`) appends one record before each change goes on, so the 
 
     !IQ (bytes of the header, bytes of the content)  header: JSON  content
 
-    {"path": P, "kind": "file", "mode": M, "local": true}  content   what P was when it was first touched
-    {"inode": [dev, ino], "kind": "file", "mode": M}       content   a file with several names, before its first write
-    {"skipped": REASON, "count": N}                                  how many names have no image; the last one counts
-    {"again": G, "path": P, ...}                           content   see `append_baseline`
-    {"ended": true}                                                  the command is over, and nothing is missing
+    {"path": P, "kind": "file", "mode": M, "local": true} + content: what P was when it was first touched
+    {"inode": [dev, ino], "kind": "file", "mode": M} + content: a file with several names, before a write
+    {"path": P, "as": [dev, ino]}: what P was is what that file was
+    {"skipped": REASON, "count": N}: how many names have no image; the last one of a reason counts
+    {"again": G, "path": P, ...} + content: see `append_baseline`
+    {"ended": true}: the command is over, and nothing is missing
 
 A record that is torn at the end belongs to a change that never happened. Paths are absolute and raw, as the
 command's own process sees them; `\\udcXX` stands for a byte that is not UTF-8. The file has mode 0600, holds
@@ -17,14 +18,17 @@ content in plain text, and goes once its facts are committed.
 
 import json
 import os
+import stat
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from planck.workspace.paths.beneath import escape
+from planck.workspace.recording.ignored import Ignored
 from planck.workspace.recording.states import NOTHING, State, read_stamp, read_state
 
 LENGTHS = struct.Struct("!IQ")
@@ -75,6 +79,9 @@ def read_spool(path: Path, generation: int = 0) -> Spool:
             case {"again": int(again), "path": str(place)}:
                 if again <= generation:
                     images[place] = image
+            case {"path": str(place), "as": [int(device), int(number)]}:
+                if found := inodes.get((device, number)):
+                    images.setdefault(place, Image(found.state, found.local or image.local))
             case {"path": str(place)}:
                 images.setdefault(place, image)
             case {"inode": [int(device), int(number)]}:
@@ -170,32 +177,31 @@ def _find_other_names(spool: Spool, roots: Mapping[str, int]) -> Iterator[tuple[
     if not spool.inodes:
         return
     for root, top in roots.items():
-        for place, (device, number), _ in walk_tree(top, root.rstrip("/")):
-            if (image := spool.inodes.get((device, number))) and place not in spool.images:
-                yield place, image
+        rules = Ignored(root, f"/proc/self/fd/{top}")
+        for place, key in _walk(top, root.rstrip("/")):
+            image = spool.inodes.get(key)
+            if image is None or place in spool.images:
+                continue
+            if (verdict := rules.judge(place, folder=False)) != "skipped":
+                yield place, Image(image.state, image.local or verdict == "local")
 
 
-def walk_tree(top: int, place: str) -> Iterator[tuple[str, tuple[int, int], os.stat_result]]:
-    """Yields every name below an open folder, with what it is; follows no link, skips git's own folders."""
+def _walk(top: int, place: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yields the files below an open folder; follows no link, and skips git's own folders."""
     folders = [(os.dup(top), place)]
     try:
         while folders:
             fd, above = folders.pop()
             try:
-                names = os.listdir(fd)
-                for name in names:
-                    try:
+                for name in os.listdir(fd):
+                    with suppress(OSError):
                         found = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                    except OSError:
-                        continue
-                    yield f"{above}/{name}", (found.st_dev, found.st_ino), found
-                    if name == ".git" or (found.st_mode & 0o170000) != 0o040000:
-                        continue
-                    try:
-                        below = os.open(name, _FOLDER, dir_fd=fd)
-                    except OSError:
-                        continue
-                    folders.append((below, f"{above}/{name}"))
+                        if stat.S_ISREG(found.st_mode):
+                            yield f"{above}/{name}", (found.st_dev, found.st_ino)
+                        elif stat.S_ISDIR(found.st_mode) and name != ".git":
+                            folders.append((os.open(name, _FOLDER, dir_fd=fd), f"{above}/{name}"))
+            except OSError:
+                continue  # it can't be listed
             finally:
                 os.close(fd)
     finally:

@@ -125,7 +125,9 @@ class Bubblewrap:
             stubs.release()
             raise
         words += ("--seccomp", str(passed[-1]), "--")
-        return Wrapped(tuple(words), self.level, guard.release, tuple(passed), check, guard.note())
+        return Wrapped(
+            tuple(words), self.level, guard.release, tuple(passed), check, guard.note(), stubs.places
+        )
 
 
 def find_own_code(writable: Sequence[str]) -> OwnCode:

@@ -52,7 +52,7 @@ def _look_at(session: str, folder: str) -> Held:
         session,
         folder,
         sum(_measure(upper) for upper in uppers),
-        max(time.time() - newest, 0.0),
+        max(time.time_ns() / 1e9 - newest, 0.0),
         any(has_changes(upper, layers) for upper in uppers),
         any(is_in_use(view) for view in views),
     )

@@ -116,9 +116,9 @@ class Layers:
                 continue  # tracked, and deleted
             if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
                 continue  # a submodule, a nested repository: it shows as it is
-            if user and not (found.st_uid == user and found.st_mode & stat.S_IRUSR):
-                if not os.access(f"{base}/{path}", os.R_OK, follow_symlinks=False):
-                    continue
+            owned = user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR)
+            if not owned and not os.access(f"{base}/{path}", os.R_OK, follow_symlinks=False):
+                continue
             files[path] = _sign(found)
             folder, _, name = path.rpartition("/")
             while folder:
@@ -372,7 +372,7 @@ def _layer_error(problem: OSError, folder: str) -> LayerError:
         return LayerError(
             ErrorKind.WRITE_FAILED,
             f"The disk of {folder!r} is full, so no view can be made. Free some space, or set views.folder "
-            "to a folder on another disk.",
+            "to another disk.",
         )
     return LayerError(
         ErrorKind.WRITE_FAILED,

@@ -1,5 +1,6 @@
 """Mounts overlays for views: a program of one thread, because a process with threads can't leave its user
-namespace. One for each process of Planck that opens views, started at the first one: `python -I -S opener.py`.
+namespace. One for each session that opens views: `python -I -S opener.py`. It ends by itself, so that an
+idle view has no process.
 
 It takes one JSON request at a time from the socket that is its standard input and forks for each. The child
 mounts the overlay in namespaces of its own, sends three descriptors (user namespace, mount namespace, root
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 MAX_REQUEST = 1 << 16
+IDLE_S = 5.0
 DONE = b"done"
 """Follows each answer, once nothing but its descriptors holds the view."""
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
@@ -34,8 +36,9 @@ class StepError(OSError):
 
 
 def serve(requests: socket.socket) -> None:
-    """Answers until the other end is closed."""
-    while request := requests.recv(MAX_REQUEST):
+    """Answers until the other end is closed, or nobody asked for a while."""
+    requests.settimeout(IDLE_S)
+    while request := _receive(requests):
         wanted = json.loads(request)
         spot = tempfile.mkdtemp(prefix="planck-view-") if wanted["owner"] else ""
         pid = os.fork()
@@ -48,6 +51,13 @@ def serve(requests: socket.socket) -> None:
         if spot:
             os.rmdir(spot)  # what was mounted there, in the namespaces of the child, goes with it
         requests.send(DONE)
+
+
+def _receive(requests: socket.socket) -> bytes:
+    try:
+        return requests.recv(MAX_REQUEST)
+    except TimeoutError:
+        return b""
 
 
 def _answer(requests: socket.socket, wanted: "dict[str, object]", spot: str) -> None:

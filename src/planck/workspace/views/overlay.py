@@ -191,7 +191,7 @@ def _prepare(folder: str, owner: Sequence[int] | None) -> int:
 
 def _disk_error(problem: OSError, folder: str) -> ViewError:
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        why = f"The disk of {folder!r} is full. Free some space, or set views.folder to a folder on another disk"
+        why = f"The disk of {folder!r} is full. Free some space, or set views.folder to another disk"
     else:
         why = f"The folder {folder!r} cannot be used for a view: {problem.strerror}. Check its permissions"
     return ViewError(ErrorKind.WRITE_FAILED, f"{why}.")

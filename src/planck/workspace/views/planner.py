@@ -53,6 +53,7 @@ class _Answer(msgspec.Struct, omit_defaults=True):
     check: str = ""
     note: str = ""
     passed: tuple[int, ...] = ()
+    stubs: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     """What a command made that would run with the user's permissions, and that could not be taken away."""
     kind: str = ""
@@ -86,6 +87,7 @@ class Planner:
             tuple(fds),
             said.check,
             said.note,
+            said.stubs,
         )
 
     def _release(self, id: int) -> None:
@@ -224,13 +226,22 @@ def _answer(request: _Request, held: dict[int, Wrapped], id: int) -> tuple[_Answ
     except PlanckError as refused:
         return _Answer(kind=refused.err.kind, message=refused.err.message), ()
     held[id] = wrapped
-    said = _Answer(id, wrapped.prefix, wrapped.level, wrapped.check, wrapped.note, wrapped.passed)
+    said = _Answer(
+        id=id,
+        prefix=wrapped.prefix,
+        level=wrapped.level,
+        check=wrapped.check,
+        note=wrapped.note,
+        passed=wrapped.passed,
+        stubs=tuple(wrapped.stubs),
+    )
     return said, wrapped.passed
 
 
 def _enter(owner: Sequence[int] | None, user: int, mounts: int) -> None:
     """All that is needed is imported by now: from here on this process sees the files of the view."""
-    assert bubblewrap and landlock
+    assert bubblewrap
+    assert landlock
     if owner:
         os.setgroups([])
         os.setresgid(owner[1], owner[1], owner[1])

@@ -31,8 +31,11 @@ class Worktree:
     exact = False
     backend = "worktree"
 
-    def __init__(self, id: str, base: str, home: str, layers: Sequence[str]) -> None:
+    def __init__(
+        self, id: str, base: str, home: str, layers: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
         """Takes one that is there."""
+        self._environment = environment
         self.id = id
         self.base = base
         self.layers = tuple(layers)
@@ -62,14 +65,13 @@ class Worktree:
             _git(base, environment, "read-tree", head, **index)
             _git(base, environment, "add", "--all", **index)
             tree = _git(base, environment, "write-tree", **index)
-            commit = _git(
-                base, environment, "commit-tree", tree, "-p", head, "-m", "The state that a view began with"
-            )
+            message = ("-m", "The state that a view began with")
+            commit = _git(base, environment, "commit-tree", tree, "-p", head, *message)
             _git(base, environment, "worktree", "add", "--detach", "--quiet", f"{folder}/upper", commit)
         except ViewError:
             remove_folder(folder)
             raise
-        return cls(id, base, home, layers)
+        return cls(id, base, home, layers, environment)
 
     @property
     def fds(self) -> tuple[int, ...]:
@@ -79,7 +81,7 @@ class Worktree:
         return ()
 
     def confine(self, confinement: Confinement) -> Confinement:
-        """The same rights at its own path; the workspace itself can be read, because git's folder is there."""
+        """The same rights at its own path; the workspace itself can be read, for git's folder is there."""
         writable = tuple(self._move(place) for place in confinement.writable)
         roots = (self.path, *confinement.roots)
         return msgspec.structs.replace(confinement, roots=roots, writable=writable)
@@ -112,7 +114,7 @@ class Worktree:
         os.close(self.root)
         remove_folder(self.folder)
         os.close(self._lock)
-        _git(self.base, os.environ, "worktree", "prune")
+        _git(self.base, self._environment, "worktree", "prune")
 
 
 def find_commit(base: str, environment: Mapping[str, str]) -> str | None:
