@@ -12,17 +12,17 @@ from planck import Member, Planck, Team
 from planck.headless import Selection
 from planck.records.events import (
     Envelope,
-    FileChanged,
     LandingFinished,
     LandingProposed,
     LandingRefused,
-    LandingSkipped,
     ToolEnd,
-    ViewRebased,
     view,
 )
 from planck.testing import ScriptedProvider
+from tests.command import FULL, Bench, Done
 from tests.views.place import TOOLS, git, make_repository, read_tree
+from tests.wire import chat
+from tests.wire.server import WireServer
 
 LINES = [f"line {number}\n" for number in range(30)]
 
@@ -270,31 +270,65 @@ async def test_a_view_that_conflicts_is_kept_and_one_that_is_dropped_is_gone(tmp
     assert not (place.home / "views" / id).exists()
 
 
-def test_an_isolated_run_leaves_the_workspace_alone_until_it_lands(tmp_path: Path) -> None:
-    place = Isolated(tmp_path)
-    before = read_tree(place.work)
-    done = place.run("run", "go", "--isolated", "--permission-mode", "full")
-    assert (done.returncode, done.stdout, read_tree(place.work)) == (0, "changed it\n", before), done
-    assert "-line 3\n+ben's\n" in done.stderr
-    name = re.search(r'"planck land ([\w-]+)"', done.stderr)[1]  # type: ignore[index]
-    assert place.run("land", name).returncode == 0
-    assert place.changed() == {"shared.txt"}
+async def run_isolated(tmp_path: Path, *words: str) -> tuple[Bench, Done]:
+    """Runs one agent that edits a file; `words` are added to the command line."""
+    server = WireServer([chat.calls(edit("line 3\n", "its\n")[0]), chat.text("changed it")])
+    async with server:
+        bench = Bench(tmp_path, server.url)
+        bench.work.rmdir()
+        make_repository(bench.work)
+        (bench.work / "shared.txt").write_text("".join(LINES))
+        git(bench.work, "add", "-A")
+        git(bench.work, "commit", "-qm", "lines")
+        done = await bench.run("run", "go", "--isolated", *FULL, *words)
+    return bench, done
 
 
-def test_an_isolated_run_lands_by_itself_where_that_was_said(tmp_path: Path) -> None:
-    place = Isolated(tmp_path)
-    words = ("run", "go", "--isolated", "--permission-mode", "full")
-    done = place.run(*words, "--land", "auto")
-    assert (done.returncode, place.changed()) == (0, {"shared.txt"}), done
-    git(place.work, "checkout", "-q", ".")
-    done = place.run(*words, "--land", "branch:aside")
-    assert (done.returncode, place.changed()) == (0, set()), done
-    assert git(place.work, "diff", "--stat", "--name-only", "master", "aside").split() == ["shared.txt"]
-    assert not [*(place.home / "views").iterdir()]
+def list_changed(work: Path) -> list[str]:
+    return [line[3:] for line in git(work, "status", "--porcelain", "-uall").splitlines()]
 
 
-def test_flags_of_an_isolated_run_that_do_not_fit_are_refused_before_it_begins(tmp_path: Path) -> None:
-    place = Isolated(tmp_path)
+async def test_an_isolated_run_leaves_the_workspace_alone_until_it_lands(tmp_path: Path) -> None:
+    bench, done = await run_isolated(tmp_path)
+    assert (done.code, done.out, list_changed(bench.work)) == (0, "changed it\n", []), done
+    assert "-line 3\n+its\n" in done.err
+    name = re.search(r'"planck land ([\w-]+)"', done.err)[1]  # type: ignore[index]
+    assert (await bench.run("land", name)).code == 0
+    assert list_changed(bench.work) == ["shared.txt"]
+
+
+async def test_an_isolated_run_lands_without_a_question_where_that_was_said(tmp_path: Path) -> None:
+    bench, done = await run_isolated(tmp_path, "--land", "auto", "--output-format", "json")
+    assert (done.code, list_changed(bench.work)) == (0, ["shared.txt"]), done
+    [change] = done.result["changes"]
+    assert (change["path"], change["added"], change["removed"], change["landed"]) == (
+        "shared.txt",
+        1,
+        1,
+        True,
+    )
+    assert not [*(bench.home / "views").iterdir()]
+
+
+async def test_an_isolated_run_that_did_not_land_says_so_in_its_result(tmp_path: Path) -> None:
+    _, done = await run_isolated(tmp_path, "--output-format", "json")
+    [change] = done.result["changes"]
+    assert (change["path"], change["added"], change["removed"], change["landed"]) == (
+        "shared.txt",
+        1,
+        1,
+        False,
+    )
+
+
+async def test_an_isolated_run_lands_on_a_branch(tmp_path: Path) -> None:
+    bench, done = await run_isolated(tmp_path, "--land", "branch:aside")
+    assert (done.code, list_changed(bench.work)) == (0, []), done
+    assert git(bench.work, "diff", "--name-only", "master", "aside").split() == ["shared.txt"]
+
+
+async def test_flags_of_an_isolated_run_that_do_not_fit_are_refused_before_it_begins(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
     for words in (
         ("--land", "auto"),
         ("--isolated", "--land", "perhaps"),
@@ -302,6 +336,5 @@ def test_flags_of_an_isolated_run_that_do_not_fit_are_refused_before_it_begins(t
         ("--isolated", "--no-session"),
         ("--isolated", "--dry-run"),
     ):
-        done = place.run("run", "go", *words)
-        assert done.returncode == 2, (words, done)
-        assert "[invalid_args]" in done.stderr
+        done = await bench.run("run", "go", *words)
+        assert (done.code, done.error_kind) == (2, "invalid_args"), (words, done)

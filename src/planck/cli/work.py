@@ -258,7 +258,12 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 if one:
                     await one.finish()
             if session.isolated:
-                await finish_isolated(planck_, session, options, result)
+                landed = await finish_isolated(planck_, session, options, result)
+                changes = tuple(
+                    msgspec.structs.replace(one, landed=one.landed or one.path in landed)
+                    for one in result.changes
+                )
+                result = msgspec.structs.replace(result, changes=changes)
         finally:
             if asking:
                 asking.cancel()

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from planck.session.undo import FileDiff, OldContents, Selection, UndoableTurn, UndoPlan
     from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
+    from planck.workspace.views.view import View as WorkspaceView
 
 T = TypeVar("T")
 _running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
@@ -494,7 +495,11 @@ class OpenSession:
         tally = RunTally(self._team.orchestrator.id)
         for event in self._log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms, tuple(self._compare(tally, self._pair_up(tally))))
+        changes = [
+            *self._compare(tally, self._pair_up(tally)),
+            *self._compare_unlanded(tally, self._pair_unlanded(tally)),
+        ]
+        return self._summarise(tally, duration_ms, tuple(changes))
 
     def _pair_up(self, tally: RunTally) -> "Iterator[Pair]":
         """Yields the files that a run touched with what they were before it."""
@@ -512,8 +517,38 @@ class OpenSession:
         from planck.session.undo import look_at, open_places
 
         store = self._log.store
-        names = {**tally.names, **{spec.id: spec.name for spec in self.members}}
+        names = self._name_agents(tally)
         yield from compare(pairs, look_at(store, open_places(store, self._wired.root)).look, names)
+
+    def _name_agents(self, tally: RunTally) -> dict[str, str]:
+        return {**tally.names, **{spec.id: spec.name for spec in self.members}}
+
+    def _pair_unlanded(self, tally: RunTally) -> "list[tuple[WorkspaceView, list[Pair]]]":
+        """Returns, by open view, what changed in it and has not landed, with what it was before the run."""
+        found: list[tuple[WorkspaceView, list[Pair]]] = []
+        if not tally.unlanded or self.closed:
+            return found
+        from planck.session.run_changes import pair_up
+
+        for opened in self._wired.list_views():
+            if touched := tally.unlanded.get(opened.id):
+                events = self._log.store.read(min(one.first for one in touched.values()) - 1)
+                found.append((opened, [*pair_up(events, touched, self._old_contents(), here=True)]))
+        return found
+
+    def _compare_unlanded(
+        self, tally: RunTally, found: "list[tuple[WorkspaceView, list[Pair]]]"
+    ) -> "list[ChangedFile]":
+        if not found:
+            return []
+        from planck.session.run_changes import compare, look_in
+
+        names = self._name_agents(tally)
+        return [
+            change
+            for opened, pairs in found
+            for change in compare(pairs, look_in(opened.root), names, landed=False)
+        ]
 
     async def _find_changes(self, tally: RunTally) -> "tuple[ChangedFile, ...]":
         """Compares in a thread: a run may have changed thousands of files."""
@@ -521,6 +556,8 @@ class OpenSession:
         pairs = iter(()) if self.closed else self._pair_up(tally)
         while some := [*islice(pairs, _COMPARED)]:
             found += await asyncio.to_thread(lambda some=some: [*self._compare(tally, some)])
+        if unlanded := self._pair_unlanded(tally):
+            found += await asyncio.to_thread(self._compare_unlanded, tally, unlanded)
         return tuple(sorted(found, key=lambda one: one.path))
 
     def _summarise(

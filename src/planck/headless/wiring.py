@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from planck.session.landing import Landings, Worker
     from planck.session.views import SessionViews
     from planck.workspace.process.jobs import ShellCommand
+    from planck.workspace.views.view import View as WorkspaceView
 
 
 class Observer(Reader, Protocol):
@@ -264,6 +265,10 @@ class SessionWiring:
 
         self._bases = find_bases(facts)
         return await self._open_views().mount_again(living, facts)
+
+    def list_views(self) -> list["WorkspaceView"]:
+        """Returns the views that are open."""
+        return [] if self.views is None else [*dict.fromkeys(self.views.by_agent.values())]
 
     async def propose(self, agent_id: str, task: str) -> Landed | Refused | None:
         """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
