@@ -195,6 +195,8 @@ class Story:
                         self._harmless.add(end.id)
                 case CommandRecorded(call_id=id, partial=partial):
                     self._recorded[id] = not partial  # of a command in the background, the last one counts
+                case FileChanged(view=str()):
+                    pass  # the workspace has it once it lands
                 case FileChanged() as fact:
                     facts.append((fact, event.agent_id or "", turn))
                 case Envelope() as message if is_news(message):
