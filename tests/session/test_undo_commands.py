@@ -39,7 +39,9 @@ class Commands:
                     header = {"path": f"{self.work}/{path}", "local": path in local, **describe_state(state)}
                     file.write(pack(header, state.content or b""))
                 file.write(pack({"ended": True}))
-            note = await SpoolRecord(spool, Root(self.work), ctx.call_id, self._folder / "images").commit(ctx.record)
+            note = await SpoolRecord(spool, Root(self.work), ctx.call_id, self._folder / "images").commit(
+                ctx.record
+            )
             assert not spool.exists()
             return Ok({"output": note or "ok"})
 

@@ -12,6 +12,7 @@ import pytest
 from planck import PlanckError
 from planck.records.events import ViewOpened
 from planck.records.outcome import ErrorKind
+from planck.session.undo import Selection
 from planck.workspace.views import overlay
 from planck.workspace.views.overlay import Opener, ViewError, refuse_mount
 from tests.library.program import results
@@ -160,3 +161,26 @@ def test_a_full_disk_is_said_when_a_view_is_made(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "makedirs", fail)
     with pytest.raises(ViewError, match=r"is full\. Free some space, or set views.folder"):
         overlay.OverlayView("v", str(tmp_path), str(tmp_path / "views"), (), Opener())
+
+
+async def test_no_worktree_is_made_where_git_would_start_a_program_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _refuse(monkeypatch, 1, "unshare")
+    place = Place(tmp_path)
+    git(place.work, "config", "filter.x.clean", f"touch {tmp_path}/ran; cat")
+    (place.work / ".gitattributes").write_text("* filter=x\n")
+    async with place.open([], []) as planck:
+        with pytest.raises(PlanckError, match="git configuration may start programs"):
+            await planck.start(make_team(), mode="full")
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_an_undo_leaves_out_what_happened_in_a_view(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    ben = [[("edit", {"path": "src/file0.txt", "old_string": "old", "new_string": "ben's"})], "done"]
+    async with place.open([ASK_BEN, "over"], ben) as planck:
+        session = await planck.start(make_team(), mode="full")
+        await session.run("go")
+        assert planck.changes(session.id, Selection()) == ()
+    assert (place.work / "src/file0.txt").read_text() == "old 0\n"

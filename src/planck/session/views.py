@@ -22,7 +22,7 @@ from planck.workspace.views.housekeeping import clean_up, has_changes
 from planck.workspace.views.layers import Layers
 from planck.workspace.views.overlay import Opener, OverlayView, ViewError, is_in_use, remove_folder
 from planck.workspace.views.view import View
-from planck.workspace.views.worktree import Worktree, find_commit
+from planck.workspace.views.worktree import Worktree, refuse_worktree
 
 log = logging.getLogger(__name__)
 
@@ -119,11 +119,11 @@ class SessionViews:
             if refused.err.kind is not ErrorKind.SANDBOX_UNAVAILABLE:
                 raise
             why = refused.err.message
-        if find_commit(self._base, self._environment) is None:
+        if no_worktree := refuse_worktree(self._base, self._environment):
             raise ViewError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"{name!r} can't have a workspace of its own here: {why}, and this is not a git repository "
-                'with a commit, of which it could get a worktree. Set "workspace": "shared" for it.',
+                f"{name!r} can't have a workspace of its own here: {why}, and no git worktree of the workspace, "
+                f'because {no_worktree}. Set "workspace": "shared" for it.',
             )
         view = Worktree.make(id, self._base, self.home, layers, self._environment)
         return view, (

@@ -32,6 +32,7 @@ option, which must fit in a page."""
 _COPIES = 3
 _FRESH = 50_000_000
 """Nanoseconds in which two changes of a file may have one time."""
+_KIND, _COPIED = 0o170000, (stat.S_IFREG, stat.S_IFLNK)
 _OPAQUE = "user.overlay.opaque"
 _LISTING_S = 60.0
 
@@ -108,18 +109,18 @@ class Layers:
     def _list(self, before: _State | None) -> _Listing:
         files: dict[str, Signature] = {}
         names: dict[str, set[str]] = {}
-        lstat, base, user = os.lstat, self._base, os.geteuid()
+        lstat, base, user, now = os.lstat, self._base, os.geteuid(), time.time_ns()
         for path in self._list_paths():
             try:
                 found = lstat(f"{base}/{path}")
             except (FileNotFoundError, NotADirectoryError):
                 continue  # tracked, and deleted
-            if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
+            if found.st_mode & _KIND not in _COPIED:
                 continue  # a submodule, a nested repository: it shows as it is
             owned = user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR)
             if not owned and not os.access(f"{base}/{path}", os.R_OK, follow_symlinks=False):
                 continue
-            files[path] = _sign(found)
+            files[path] = _sign(found, now)
             folder, _, name = path.rpartition("/")
             while folder:
                 inside = names.setdefault(folder, set())
@@ -142,11 +143,10 @@ class Layers:
         for path, folder in before.folders.items():
             if folder.clean and path in now.folders and not now.folders[path].clean:
                 return True
-        if any(path in now.folders for path in before.files):
+        if before.files.keys() & now.folders.keys():
             return True
-        lost = (path for path in before.files if path not in now.files)
-        back = (path for path in before.gone if path not in now.files)
-        return any(os.path.lexists(f"{self._base}/{path}") for path in (*lost, *back))
+        lost = {*before.files, *before.gone} - now.files.keys()
+        return any(os.path.lexists(f"{self._base}/{path}") for path in lost)
 
     def _look_at(
         self, folder: str, inside: set[str], last: _Folder | None, empty: set[str]
@@ -351,8 +351,8 @@ def _own(place: str, found: os.stat_result) -> None:
         os.chown(place, found.st_uid, found.st_gid, follow_symlinks=False)
 
 
-def _sign(found: os.stat_result) -> Signature:
-    if time.time_ns() - found.st_ctime_ns < _FRESH:
+def _sign(found: os.stat_result, now: int = 0) -> Signature:
+    if (now or time.time_ns()) - found.st_ctime_ns < _FRESH:
         return _UNSURE  # it may change again without another time
     return _stamp(found)
 
@@ -364,7 +364,7 @@ def _stamp(found: os.stat_result) -> Signature:
 def _differ(before: _State, now: _Listing) -> bool:
     if _UNSURE in now.files.values():
         return True
-    return (before.files, before.empty) != (now.files, now.empty)
+    return before.files != now.files or before.empty != now.empty
 
 
 def _layer_error(problem: OSError, folder: str) -> LayerError:

@@ -6,12 +6,14 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import msgspec
 
 from planck.own_code import outside_path
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
+from planck.workspace.git.checkout import may_start_programs
 from planck.workspace.process.containment import system_program
 from planck.workspace.process.environment import allowed
 from planck.workspace.sandbox.sandbox import Wrapped, wrap
@@ -23,6 +25,7 @@ _QUIET = (
     *("-c", "core.untrackedCache=false", "-c", "commit.gpgSign=false"),
     *("-c", "user.name=Planck", "-c", "user.email=planck@localhost"),
 )
+_ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 
 
 class Worktree:
@@ -61,7 +64,7 @@ class Worktree:
         os.makedirs(folder, mode=0o711, exist_ok=True)
         index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the user's own stays as it is
         try:
-            head = find_commit(base, environment) or ""
+            head = _git(base, environment, "rev-parse", "--verify", "HEAD^{commit}")
             _git(base, environment, "read-tree", head, **index)
             _git(base, environment, "add", "--all", **index)
             tree = _git(base, environment, "write-tree", **index)
@@ -117,13 +120,17 @@ class Worktree:
         _git(self.base, self._environment, "worktree", "prune")
 
 
-def find_commit(base: str, environment: Mapping[str, str]) -> str | None:
-    """Returns what is checked out; None: this is not the top of a repository with a commit."""
+def refuse_worktree(base: str, environment: Mapping[str, str]) -> str:
+    """Returns why there can be no worktree of a workspace, or nothing."""
     try:
-        top = _git(base, environment, "rev-parse", "--show-toplevel")
-        return _git(base, environment, "rev-parse", "--verify", "HEAD^{commit}") if top == base else None
+        if _git(base, environment, "rev-parse", "--show-toplevel") != base:
+            return "it is not the top of a git repository"
+        _git(base, environment, "rev-parse", "--verify", "HEAD^{commit}")
     except ViewError:
-        return None
+        return "it is not a git repository with a commit"
+    if may_start_programs(Path(base)):
+        return "its git configuration may start programs when files are added or checked out"
+    return ""
 
 
 def _git(base: str, environment: Mapping[str, str], *words: str, **more: str) -> str:
@@ -136,7 +143,7 @@ def _git(base: str, environment: Mapping[str, str], *words: str, **more: str) ->
         done = subprocess.run(
             [git, *_QUIET, *words],
             cwd=base,
-            env={**own, "PATH": path, "GIT_TERMINAL_PROMPT": "0", **more},
+            env={**own, "PATH": path, **_ALONE, **more},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE,
