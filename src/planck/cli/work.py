@@ -14,7 +14,6 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.cli.isolated import check_land, finish_isolated
 from planck.cli.place import name_place
 from planck.cli.session import WAYS_TO_A_MODEL, Watch, choose_session, make_input, open_planck, open_session
 from planck.cli.streams import complain, decode_input, format_sentence, report_error
@@ -154,7 +153,10 @@ def run_once(options: argparse.Namespace) -> int:
     for number, code in _list_signals():
         signal.signal(number, partial(_stop, code))
     try:
-        check_land(options)
+        if options.isolated or options.land:
+            from planck.cli.isolated import check_land  # few runs are
+
+            check_land(options)
         _check_output(options)
         prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
@@ -258,6 +260,8 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 if one:
                     await one.finish()
             if session.isolated:
+                from planck.cli.isolated import finish_isolated
+
                 landed = await finish_isolated(planck_, session, options, result)
                 changes = tuple(
                     msgspec.structs.replace(one, landed=one.landed or one.path in landed)
@@ -333,6 +337,8 @@ async def _on_terminal(
     if evidence := work.session.evidence(head):
         terminal.line(*say_evidence(evidence), wrap=True)
     if work.session.isolated:
+        from planck.cli.isolated import finish_isolated
+
         await finish_isolated(planck_, work.session, options, result)
     return code
 

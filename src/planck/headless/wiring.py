@@ -34,13 +34,11 @@ from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.toolkit.clock import InOrder
 from planck.toolkit.journal import Journal
-from planck.toolkit.landing import Landed, Refused
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
 from planck.workspace.paths.paths import Root
-from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from planck.headless.members.external_member import ExternalMembers
     from planck.session.landing import Landings, Worker
     from planck.session.views import SessionViews
+    from planck.toolkit.landing import Landed, Refused
     from planck.workspace.process.jobs import ShellCommand
     from planck.workspace.views.view import View as WorkspaceView
 
@@ -270,12 +269,13 @@ class SessionWiring:
         """Returns the views that are open."""
         return [] if self.views is None else [*dict.fromkeys(self.views.by_agent.values())]
 
-    async def propose(self, agent_id: str, task: str) -> Landed | Refused | None:
+    async def propose(self, agent_id: str, task: str) -> "Landed | Refused | None":
         """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
         if self.views is None or self._plan.options.isolated or self.views.find(agent_id) is None:
             return None  # an isolated run lands as a whole, by its user
         if self._landings is None:
             from planck.session.landing import Landings  # most sessions have no views
+            from planck.workspace.recording.local_images import LocalImages
 
             images = LocalImages(self._plan.spills.folder / IMAGES)
             self._landings = Landings(

@@ -449,7 +449,7 @@ def _describe_conflicts(conflicts: Sequence[LandingConflict], marked: Sequence[s
     more = f"\n- and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
     where = (
         "Files that both sides changed have both versions between `<<<<<<< workspace` and `>>>>>>>`, or the "
-        "workspace's version in a file `NAME.planck-conflict` beside them. "
+        "workspace's version is in a file of the same folder, `NAME.planck-conflict`. "
         if marked
         else ""
     )

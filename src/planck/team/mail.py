@@ -239,7 +239,9 @@ class Mail:
         return None
 
     async def _land(self, member: Member, opening: Envelope) -> Refused | None:
-        outcome = await self._lander.propose(member.id, opening.id) if self._lander else None
+        if self._lander is None or member.spec.workspace != "own":
+            return None
+        outcome = await self._lander.propose(member.id, opening.id)
         if isinstance(outcome, Refused) and not outcome.final:
             return outcome
         member.unlanded = outcome.text if isinstance(outcome, Refused) else ""
