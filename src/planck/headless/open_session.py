@@ -515,7 +515,7 @@ class OpenSession:
         found: list[ChangedFile] = []
         pairs = iter(()) if self.closed else self._pair_up(tally)
         while some := [*islice(pairs, _COMPARED)]:
-            found += await asyncio.to_thread(lambda some=some: [*self._compare(tally, some)])
+            found += await asyncio.to_thread(lambda some: [*self._compare(tally, some)], some)
         return tuple(sorted(found, key=lambda one: one.path))
 
     def _summarise(

@@ -308,7 +308,8 @@ class Story:
             else:
                 in_scope = selection.all or turn in turns
             if in_scope and self._may_have_changed(start):
-                yield f"{start.name} {_command_of(start)}".strip() + f"  ({agent}, turn {turn})"
+                partly = "; partly recorded" if start.id in self._recorded else ""
+                yield f"{start.name} {_command_of(start)}".strip() + f"  ({agent}, turn {turn}{partly})"
 
     def _may_have_changed(self, start: ToolStart) -> bool:
         """Whether a call may have changed something that no event tells of."""
