@@ -92,7 +92,9 @@ class ExternalTool(Tool):
             spill = self._spills.file(ctx.call_id) if self._spills else None
             root = self._find_root(ctx)
             with root.folder(_parse_cwd(args, ctx.cwd)) as cwd:
-                command = Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys, view=root.view)
+                command = Command(
+                    argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys, view=root.view
+                )
                 async with recorded(self._recording, ctx, root, script) as call:
                     done = await run(
                         replace(command, record=call.record),
