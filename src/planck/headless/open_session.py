@@ -772,7 +772,10 @@ class OpenSession:
         return id
 
     def _old_contents(self) -> "OldContents":
-        return self._log.old_contents(self._wired.redactor())
+        from planck.session.outputs import IMAGES
+        from planck.session.undo import OldContents
+
+        return OldContents(self._log.store, self._wired.redactor(), self._log.files / IMAGES)
 
     def _find_undo_root(self, confined: bool) -> "Root":
         from planck.session import undo

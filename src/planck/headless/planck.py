@@ -43,7 +43,8 @@ from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
-from planck.session.logs import HeldSession, SessionLog, SessionLogs
+from planck.session.held import HeldSession
+from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Past, find_living, read_past, resume_session
 from planck.store.names import refuse_taken_id
