@@ -10,9 +10,10 @@ import stat
 import sys
 
 OPERATIONS = (
-    "create create append write truncate replace unlink mkdir rmdir rename renamedir symlink throughlink chmod "
-    "chmoddir link mmap sqlite fifo rmtree tmpfile unlinklink dirfd filetodir dirtofile dirtolink linktodir"
-).split()
+    *("create", "create", "append", "write", "truncate", "replace", "unlink", "mkdir", "rmdir", "rename"),
+    *("renamedir", "symlink", "throughlink", "chmod", "chmoddir", "link", "mmap", "sqlite", "fifo", "rmtree"),
+    *("tmpfile", "unlinklink", "dirfd", "filetodir", "dirtofile", "dirtolink", "linktodir"),
+)
 
 
 def list_names() -> tuple[list[str], list[str], list[str]]:
@@ -73,7 +74,7 @@ def change(choose: random.Random, step: int) -> str:
         case "link" if file:
             os.link(file, name)
         case "mmap" if file and os.path.getsize(file):
-            with open(file, "r+b") as held, mmap.mmap(held.fileno(), 0) as mapped:
+            with open(file, "r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
                 mapped[0:1] = b"M"
         case "sqlite":
             with contextlib.closing(sqlite3.connect("data.db")) as db:
@@ -125,12 +126,16 @@ def write(path: str, mode: str, content: bytes) -> None:
         file.write(content)
 
 
-def main(seed: int, count: int) -> None:
+def main(seed: int, count: int, progress: str = "") -> None:
+    """`progress`: a pipe that gets a byte after each operation."""
     choose = random.Random(seed)
+    told = os.open(progress, os.O_WRONLY) if progress else -1
     for step in range(count):
         with contextlib.suppress(OSError, sqlite3.Error):
             change(choose, step)
+        if progress:
+            os.write(told, b".")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -7,6 +7,21 @@ from pathlib import Path
 Tree = dict[str, tuple[str, int, bytes]]
 
 
+def make_tree(root: Path) -> None:
+    """Fills an empty folder with something of every kind, and names that are hard to write down."""
+    (root / "src" / "deep").mkdir(parents=True)
+    (root / "src" / "a.txt").write_text("one\ntwo\nthree\n")
+    (root / "src" / "deep" / "b.bin").write_bytes(bytes(range(256)) * 40)
+    (root / "run.sh").write_text("#!/bin/sh\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "to-src").symlink_to("src")
+    (root / "dangling").symlink_to("nowhere")
+    (root / "empty").mkdir(mode=0o700)
+    (root / os.fsdecode(b"odd\xff")).write_text("odd\n")
+    (root / "~tilde").write_text("tilde\n")
+    (root / "\\x41").write_text("not an A\n")
+
+
 def read_tree(root: Path) -> Tree:
     """Returns every name below a folder but git's own."""
     found: Tree = {}

@@ -129,8 +129,10 @@ class Place:
 
     def open(self, lead: list[Any], ben: list[Any], **flags: Any) -> Planck:
         scripts = {"lead": iter(lead), "ben": iter(ben)}
+        return self.open_with(ScriptedProvider(lambda request: _answer(request, scripts)), **flags)
+
+    def open_with(self, provider: ScriptedProvider, **flags: Any) -> Planck:
         flags = {"default_model": "double/m", "permissions": {"mode": "full"}, **flags}
-        provider = ScriptedProvider(lambda request: _answer(request, scripts))
         return Planck(
             self.home,
             self.work,

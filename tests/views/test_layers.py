@@ -218,3 +218,24 @@ def test_a_full_disk_is_an_error_that_says_what_to_do_and_leaves_the_layers_as_t
             assert tree.shown(view) == read_tree(tree.base)
         finally:
             view._close()
+
+
+def test_a_file_that_was_changed_a_moment_ago_is_never_taken_for_known(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stamp(found: os.stat_result) -> layers.Signature:
+        """As of a disk on which two changes have one time."""
+        return found.st_ino, found.st_size, 0, 0, found.st_mode
+
+    monkeypatch.setattr(layers, "_stamp", stamp)
+    monkeypatch.setattr(layers, "_FRESH", 10**12)
+    with opened(folder) as tree:
+        _in_place(tree.base / "src/file0.txt")
+        tree.take()
+        with (tree.base / "src/file0.txt").open("r+") as file:
+            file.write("two")
+        view = tree.mount("v2", tree.take())
+        try:
+            assert (tree.shown(view)["src/file0.txt"] or "").startswith("two")
+        finally:
+            view._close()

@@ -149,6 +149,83 @@ def test_what_the_kernel_really_says_is_understood(tmp_path: Path, prepare: str,
     assert done.stdout == f"{text}\n"
 
 
+async def test_a_view_that_cannot_be_mounted_again_names_the_reason_and_keeps_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    ben = [[("write", {"path": "new.txt", "content": "work"})], "done"]
+    async with place.open([ASK_BEN, "over"], ben) as planck:
+        session = await planck.start(make_team(), mode="full")
+        await session.run("go")
+    with monkeypatch.context() as patch:
+        _refuse(patch, 1, "unshare")
+        async with place.open([], []) as planck:
+            with pytest.raises(
+                PlanckError, match="The view of 'ben' cannot be opened again: user namesp"
+            ) as no:
+                await planck.resume(session.id)
+            upper = Path(str(no.value).rpartition(" is in ")[2].rstrip("."))
+            assert (upper / "new.txt").read_text() == "work"
+    async with place.open([ASK_BEN, "over"], [[("read", {"path": "new.txt"})], "done"]) as planck:
+        session = await planck.resume(session.id)
+        await session.run("again")
+        assert "work" in results(session)[-2]
+
+
+_FULL = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.views.place import *
+from tests.library.program import results
+
+async def main(folder):
+    make_template(folder / "template")
+    place = Place(folder)
+    ben = [
+        [("write", {"path": "src/new.txt", "content": "small"})],
+        [("bash", {"command": "head -c 9000000 /dev/zero > big; rm -f nothing; wc -c < src/new.txt"})],
+        [("write", {"path": "src/file0.txt", "content": "x" * 100_000})],
+        [("bash", {"command": "rm big; cat src/file0.txt src/new.txt; echo more >> src/new.txt"})],
+        "done",
+    ]
+    async with place.open([ASK_BEN, "over"], ben, views={"folder": str(folder / "small")}) as planck:
+        session = await planck.start(make_team(), mode="full")
+        await session.run("go")
+        print([said for said in results(session)])
+        os.truncate(folder / "small/fill", 0)
+        with open(folder / "small/fill", "wb") as fill:
+            try:
+                while fill.write(bytes(1 << 16)): fill.flush()
+            except OSError: pass
+        try:
+            await planck.start(make_team(), mode="full")
+        except Exception as refused:
+            print(refused)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+def test_a_full_disk_fails_what_needs_room_and_loses_nothing(tmp_path: Path) -> None:
+    mount = "mkdir small; mount -t tmpfs -o size=2m none small; touch small/fill"
+    script = f'{mount} && cd "$2" && exec "$0" -c "$1" "$3"'
+    words = (sys.executable, _FULL, str(Path(__file__).parents[2]), str(tmp_path))
+    done = subprocess.run(
+        [*_UNSHARE, "sh", "-c", script, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "tmpfs" in done.stderr:
+        pytest.skip("no small disk to try it on")
+    said, refused = done.stdout.splitlines(), done.stdout.splitlines()[-1]
+    assert "No space left on device" in said[0], done.stderr
+    assert "write_failed: cannot write to 'src/file0.txt': No space left on device" in said[0]
+    assert "old 0\\nsmall" in said[0]
+    assert refused.startswith("write_failed: The disk of")
+
+
 def test_a_probe_leaves_nothing_behind(tmp_path: Path) -> None:
     assert overlay.probe(str(tmp_path / "not/there/yet")) == ""
     assert os.listdir(tmp_path) == []

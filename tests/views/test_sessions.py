@@ -106,3 +106,17 @@ async def test_an_agent_whose_view_is_gone_is_told_and_gets_another(tmp_path: Pa
 
 def facts_view(place: Place, session: OpenSession) -> str:
     return next(name for name in os.listdir(place.views / session.id) if name != "layers")
+
+
+async def test_a_command_in_the_background_runs_in_the_view_and_ends_with_the_session(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    ben = [
+        [("bash", {"command": "echo begun > begun; exec sleep 1000", "background": True})],
+        [("bash", {"command": "until [ -s begun ]; do sleep 0.01; done; cat begun"})],
+        "done",
+    ]
+    async with place.open([ASK_BEN, "over"], ben) as planck:
+        session = await planck.start(make_team(), mode="workspace")
+        await session.run("go")
+        assert results(session)[1] == "begun\n"
+    assert not (place.work / "begun").exists()

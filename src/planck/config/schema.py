@@ -171,6 +171,12 @@ class Permissions(msgspec.Struct, frozen=True):
     ] = []
 
 
+class UndoEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    commands: Annotated[
+        bool, Meta(description="Record what commands change, so that an undo covers them")
+    ] = True
+
+
 class Config(msgspec.Struct, frozen=True):
     default_model: Annotated[str, Meta(description="Model to use if none is given")] = ""
     default_team: Annotated[str, Meta(description="Team to use if none is given")] = ""
@@ -258,6 +264,7 @@ class Config(msgspec.Struct, frozen=True):
             "user configuration only"
         ),
     ] = ClusterEntry()
+    undo: Annotated[UndoEntry, Meta(description="What an undo covers; user configuration only")] = UndoEntry()
     views: Annotated[
         ViewsEntry, Meta(description="Where agents' own workspaces are kept; user configuration only")
     ] = ViewsEntry()

@@ -555,7 +555,7 @@ class OpenSession:
         found: list[ChangedFile] = []
         pairs = iter(()) if self.closed else self._pair_up(tally)
         while some := [*islice(pairs, _COMPARED)]:
-            found += await asyncio.to_thread(lambda some=some: [*self._compare(tally, some)])
+            found += await asyncio.to_thread(lambda some: [*self._compare(tally, some)], some)
         if unlanded := self._pair_unlanded(tally):
             found += await asyncio.to_thread(self._compare_unlanded, tally, unlanded)
         return tuple(sorted(found, key=lambda one: one.path))
@@ -814,7 +814,10 @@ class OpenSession:
         return id
 
     def _old_contents(self) -> "OldContents":
-        return self._log.old_contents(self._wired.redactor())
+        from planck.session.outputs import IMAGES
+        from planck.session.undo import OldContents
+
+        return OldContents(self._log.store, self._wired.redactor(), self._log.files / IMAGES)
 
     def _find_undo_root(self, confined: bool) -> "Root":
         from planck.session import undo

@@ -43,9 +43,10 @@ from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import spell_out
-from planck.session.logs import HeldSession, SessionLog, SessionLogs
+from planck.session.held import HeldSession
+from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import Past, read_past, resume_session
+from planck.session.session import Past, find_living, read_past, resume_session
 from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
@@ -500,15 +501,17 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead_model=other)
             opening.push_async_callback(wired.let_go)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+            facts = [fact for agent_facts in past.facts.values() for fact in agent_facts]
+            told = await wired.mount_views(find_living(past), facts)
             if log.has_recordings:
                 from planck.session.recovery import recover_recordings  # few sessions are cut in a command
 
-                await recover_recordings(log, self.project.root)
+                await recover_recordings(log, self.project.root, wired.views.by_agent if wired.views else {})
             if past.before.landing:
                 from planck.session.landing import recover_logged  # few sessions are cut in a landing
 
                 await recover_logged(log, self.project.root, self._providers.keyring.redactor())
-            await resume_session(log, resumed, wired.team, past, wired.mount_views)
+            await resume_session(log, resumed, wired.team, past, told)
             before = past.before
             added = before.options.added if before.options else ()
             left_out = tuple(folder for folder in added if folder not in self.project.added)

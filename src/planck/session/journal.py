@@ -189,7 +189,7 @@ class SessionJournal:
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
 
 
-_MAX_INLINE = 64 << 10
+_MAX_INLINE = 1 << 20
 """Bytes of an old content that an event carries; a larger one would slow down every reader of the log."""
 
 

@@ -368,7 +368,9 @@ async def recover_logged(log: "SessionLog", root: Root, redactor: Redactor) -> N
     """The same for a log that is open; agents of it are not woken."""
     images = LocalImages(log.files / IMAGES)
     places = root.of_user(protected=True)
-    await recover_landings(log.store, log.journal, places, log.old_contents(redactor), images)
+    await recover_landings(
+        log.store, log.journal, places, OldContents(log.store, redactor, log.files / IMAGES), images
+    )
 
 
 def find_bases(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:

@@ -27,7 +27,7 @@ class Stop(msgspec.Struct, frozen=True):
 
 def apply(places: Places, steps: Iterable[Step], landing: str) -> Stop | None:
     """Makes the changes that are not made yet; returns where it stopped, or None once all are made."""
-    for (phase, _, _), step, do in order_steps(steps, landing):
+    for (phase, _, _), step, state in order_steps(steps):
         found = NOTHING
         try:
             with places.open(step.path, create=False) as slot:
@@ -37,7 +37,7 @@ def apply(places: Places, steps: Iterable[Step], landing: str) -> Stop | None:
                     continue
                 if not _is_on_the_way(found, step):
                     return Stop(step, found)
-                do(slot)
+                slot.put(state, mark=landing)
         except WorkspaceError as refused:
             if refused.err.kind is ErrorKind.NOT_FOUND and step.then == NOTHING:
                 continue  # its folder is gone, and so is the name

@@ -49,7 +49,7 @@ def pair_up(
 
 
 def _tell_after(fact: FileChanged, before: State) -> State:
-    """Returns what the log says of a file that can't be looked at, with its content where that is the old one."""
+    """Returns what the log says of a file that can't be looked at, with the content if it is the old one."""
     after = after_of(fact)
     if before.content is not None and fact.after_sha256 == digest(before.content):
         mode = before.mode if after.mode == NO_MODE else after.mode

@@ -1,7 +1,7 @@
 """A session from its log: its team rebuilt, or shown again what it was shown before."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -59,31 +59,31 @@ class Past(msgspec.Struct, frozen=True):
     """What was spent."""
 
 
-MountViews = Callable[[Sequence[tuple[AgentSpec, Sequence[View]]], Sequence[View]], Awaitable[dict[str, str]]]
-"""Opens the own workspaces of living agents again, by the facts of all; returns what each must be told."""
+def find_living(past: Past) -> list[tuple[AgentSpec, list[View]]]:
+    """Returns the agents that a resume builds again, with their facts."""
+    return [
+        (started.agent, facts)
+        for facts in past.facts.values()
+        if (started := _find_start(facts)) and not any(isinstance(fact, AgentEnded) for fact in facts)
+    ]
 
 
 async def resume_session(
-    log: SessionLog, resumed: SessionResumed, team: Team, past: Past, mount: MountViews
+    log: SessionLog, resumed: SessionResumed, team: Team, past: Past, told: Mapping[str, str]
 ) -> None:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
 
+    `told`: by agent, what it must know of its workspace.
     A call that waited for the user had not begun: where somebody can be asked, it asks again.
     """
     store, facts = log.store, past.facts
-    living = [
-        (started.agent, agent_facts)
-        for agent_facts in facts.values()
-        if (started := _find_start(agent_facts))
-        and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
-    ]
+    living = find_living(past)
     if not any(spec.role == "orchestrator" for spec, _ in living):
         _refuse_headless(log)
     # A copy has the ids of its original, where the same question may be open at this moment.
     asks = bool(resumed.options and resumed.options.person) and not store.meta.get("parent")
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts, asks))
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *log.describe_damage())
-    told = await mount(living, [fact for agent_facts in facts.values() for fact in agent_facts])
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(past.ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living), asks=asks)

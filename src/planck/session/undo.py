@@ -166,9 +166,9 @@ async def apply(plan: UndoPlan, root: Root, ids: Ids, journal: Journal, old: Old
     places, wanted = Places(root, imported=False), plan.wanted
     made = {step.path for step in wanted if step.now.kind != "folder"}
     facts: list[FileChanged] = []
-    for step in wanted:  # all of it or nothing: what is refused halfway was half done
+    for at, step in enumerate(wanted):  # all of it or nothing: what is refused halfway was half done
         if not any(one in made for one in list_above(step.path)):
-            require_unchanged(places.peek(step.path), step)
+            wanted[at] = step = require_unchanged(places.peek(step.path), step)
         more: dict[str, Any] = {"undoes": step.calls}
         now = step.now
         if step.local:
@@ -183,14 +183,14 @@ async def apply(plan: UndoPlan, root: Root, ids: Ids, journal: Journal, old: Old
     if facts:
         await journal.record(None, 0, *facts, barrier=True)
     begun: set[str] = set()
-    for doing in order_steps(wanted, _name_temporary(call_id)):
-        step = doing.step
+    for _, step, state in order_steps([*wanted, *places.find_closed(wanted)]):
         with places.open(step.path) as slot:
             found = slot.look()
             if step.path not in begun:
-                require_unchanged(found, step)
                 begun.add(step.path)
-            doing.do(slot)
+                settled = require_unchanged(found, step)
+                state = settled.then if state == step.then else state
+            slot.put(state, mark=_name_temporary(call_id))
     return call_id
 
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import msgspec
 from planck.records.diffs import diff_bytes
 from planck.records.outcome import ErrorKind
 from planck.session.merge import merge
-from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened
+from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened, is_unfinished
 from planck.workspace.paths.beneath import escape, unescape
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 from planck.workspace.recording.facts import NO_MODE, is_local
@@ -131,6 +131,19 @@ class Places:
         with self.open(path, create=False) as slot:
             return slot.list_names()
 
+    def find_closed(self, steps: Sequence[Step]) -> list[Step]:
+        """Returns steps that open folders which the owner may not write, where names in them are replaced.
+
+        A command can write to a file in such a folder, but a rename needs the folder. Their modes stay.
+        """
+        known = {step.path for step in steps}
+        found = []
+        for path in dict.fromkeys(os.path.dirname(step.path) for step in steps):
+            now = None if path in ("", "/") or path in known else self.look(path)
+            if now is not None and now.kind == "folder" and now.mode & 0o300 != 0o300:
+                found.append(Step(path, now, now, (), ""))
+        return found
+
     def plan(self, changes: Iterable[Change], old: OldContents) -> list[Step]:
         """Returns a step for each path, the newest change first."""
         by_path: dict[str, list[Change]] = {}
@@ -186,46 +199,51 @@ REMOVE = 1
 """The phase in which names are removed that become nothing, or another kind."""
 
 
-class _Doing(NamedTuple):
+class Doing(NamedTuple):
     order: tuple[int, int, str]
     step: Step
-    do: Callable[[Slot], None]
+    state: State
+    """What the name is given; the last of a step is its `then`."""
 
 
-def order_steps(steps: Iterable[Step], mark: str) -> list[_Doing]:
+def order_steps(steps: Iterable[Step]) -> list[Doing]:
     """Returns what is done to names, in order: what is in the way is removed, the deepest first; then folders
     are made, then files and links are put, and at last folders get their modes."""
-    doing: list[_Doing] = []
+    doing: list[Doing] = []
     inner = {one for step in steps for one in list_above(step.path)}
 
-    def add(phase: int, step: Step, do: Callable[[Slot], None], *, deepest: bool = False) -> None:
+    def add(phase: int, step: Step, state: State, *, deepest: bool = False) -> None:
         depth = step.path.count("/")
-        doing.append(_Doing((phase, -depth if deepest else depth, step.path), step, do))
-
-    def put(state: State) -> Callable[[Slot], None]:
-        return lambda slot: slot.put(state, mark=mark)
+        doing.append(Doing((phase, -depth if deepest else depth, step.path), step, state))
 
     for step in steps:
         now, then = step.now, step.then
         folders = "folder" in (now.kind, then.kind)
         opened = State("folder", mode=now.mode | 0o700)
         if now.kind == "folder" and step.path in inner and opened != now:
-            add(0, step, put(opened))
+            add(0, step, opened)
         if now.kind != "nothing" and then.kind != now.kind and (folders or then.kind == "nothing"):
-            add(REMOVE, step, put(NOTHING), deepest=True)
+            add(REMOVE, step, NOTHING, deepest=True)
         if then.kind == "folder":
             if now.kind != "folder":
-                add(2, step, put(State("folder", mode=then.mode | 0o700)))
-            add(4, step, put(then), deepest=True)
+                add(2, step, State("folder", mode=then.mode | 0o700))
+            add(4, step, then, deepest=True)
         elif then.kind != "nothing":
-            add(3, step, put(then))
+            add(3, step, then)
     return sorted(doing, key=lambda one: one.order)
 
 
-def require_unchanged(found: State, step: Step) -> None:
-    """Raises where a name is not what the plan has seen."""
-    if found != step.now:
+def require_unchanged(found: State, step: Step) -> Step:
+    """Raises where a name is not what the plan has seen; returns the step with the permissions of now.
+
+    No diff shows permissions, so they stay as somebody set them meanwhile, unless the undo changes them.
+    """
+    same = msgspec.structs.replace(step.now, mode=found.mode)
+    keeps = step.now.mode == step.then.mode and step.now.kind == step.then.kind
+    if found != step.now and (found != same or (step.then.kind != "nothing" and not keeps)):
         raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile. Run the undo again.")
+    then = msgspec.structs.replace(step.then, mode=found.mode) if keeps else step.then
+    return msgspec.structs.replace(step, now=found, then=then)
 
 
 def _keep_full_folders(steps: dict[str, Step], places: Places) -> None:
@@ -270,7 +288,7 @@ def _revert(state: State, change: Change, old: OldContents) -> State | str:
     if _is_same(state, after):
         return before
     if _is_same(state, before):
-        return state
+        return before if state.kind == "folder" and is_unfinished(state, before.mode) else state
     if state.kind == "nothing" and "nothing" not in (before.kind, after.kind):
         return before  # an undo that was killed between its two steps, or somebody who made room for it
     if before.kind == "nothing" and after.kind == "file" and state.kind == "file":

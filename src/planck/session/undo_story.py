@@ -320,7 +320,8 @@ class Story:
             else:
                 in_scope = selection.all or turn in turns
             if in_scope and self._may_have_changed(start):
-                yield f"{start.name} {_command_of(start)}".strip() + f"  ({agent}, turn {turn})"
+                partly = "; partly recorded" if start.id in self._recorded else ""
+                yield f"{start.name} {_command_of(start)}".strip() + f"  ({agent}, turn {turn}{partly})"
 
     def _may_have_changed(self, start: ToolStart) -> bool:
         """Whether a call may have changed something that no event tells of."""
@@ -414,6 +415,11 @@ def is_opened(found: State, mode: int) -> bool:
     return found.mode in (mode, mode | 0o700)
 
 
+def is_unfinished(found: State, mode: int) -> bool:
+    """Whether a folder is as an undo makes it, before it gets its mode at last."""
+    return found.mode != mode and found.mode in (0o700, mode | 0o700)
+
+
 def _is_unread(state: State) -> bool:
     return state.kind == "file" and state.content is None
 
@@ -422,6 +428,8 @@ def _is_still(found: State, before: State, after: State) -> bool:
     """Whether a name holds what it held before an undo, or nothing where the undo needs two steps."""
     if found.kind == "nothing" and "nothing" not in (before.kind, after.kind):
         return "folder" in (before.kind, after.kind)
+    if found.kind == after.kind == "folder" != before.kind:
+        return is_unfinished(found, after.mode)
     if found.kind != before.kind:
         return False
     if found.kind == "folder":

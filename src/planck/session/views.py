@@ -122,8 +122,8 @@ class SessionViews:
         if no_worktree := refuse_worktree(self._base, self._environment):
             raise ViewError(
                 ErrorKind.SANDBOX_UNAVAILABLE,
-                f"{name!r} can't have a workspace of its own here: {why}, and no git worktree of the workspace, "
-                f'because {no_worktree}. Set "workspace": "shared" for it.',
+                f"{name!r} can't have a workspace of its own here: {why}, and no git worktree of the "
+                f'workspace, because {no_worktree}. Set "workspace": "shared" for it.',
             )
         view = Worktree.make(id, self._base, self.home, layers, self._environment)
         return view, (
@@ -158,6 +158,12 @@ class SessionViews:
                 )
                 await self._open_anew(spec, told)
                 continue
+            except ViewError as refused:
+                raise ViewError(
+                    refused.err.kind,
+                    f"The view of {spec.name!r} cannot be opened again: {refused.err.message}. "
+                    f"What was changed in it is in {self.home}/{left.view}/upper.",
+                ) from None
             self._keep(spec.id, view)
         return told
 

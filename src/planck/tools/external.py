@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills, Views
+from planck.tools.command_recording import CommandRecording, recorded
 from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
@@ -51,6 +53,7 @@ class ExternalTool(Tool):
         environment: Mapping[str, str],
         spill: Path | None,
         views: Views | None = None,
+        recording: CommandRecording | None = None,
     ) -> None:
         """Raises `ToolError` for content that is no sound TOOL.json.
 
@@ -67,6 +70,7 @@ class ExternalTool(Tool):
         self._withheld = find_withheld(environment)
         self._spills = Spills(spill) if spill else None
         self._views = views
+        self._recording = recording
         super().__init__(
             fields["name"],
             fields["description"],
@@ -88,14 +92,16 @@ class ExternalTool(Tool):
             spill = self._spills.file(ctx.call_id) if self._spills else None
             root = self._find_root(ctx)
             with root.folder(_parse_cwd(args, ctx.cwd)) as cwd:
-                done = await run(
-                    Command(
-                        argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys, view=root.view
-                    ),
-                    timeout_ms / 1000,
-                    lambda chunk: ctx.progress(chunk.decode(errors="replace")),
-                    on_cut=lambda done: ctx.keep_partial(describe_partial(done, ctx.call_id)),
+                command = Command(
+                    argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys, view=root.view
                 )
+                async with recorded(self._recording, ctx, root, script) as call:
+                    done = await run(
+                        replace(command, record=call.record),
+                        timeout_ms / 1000,
+                        lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                        on_cut=lambda done: ctx.keep_partial(describe_partial(done, ctx.call_id)),
+                    )
         except PlanckError as failure:
             return failure.err
         ran = Ran(
@@ -105,6 +111,7 @@ class ExternalTool(Tool):
             f"or set a longer timeout, at most {MAX_TIMEOUT_MS} ms",
             ctx.confinement,
             withheld=self._withheld,
+            undo=call.note,
         )
         return command_outcome(done, ran)
 
@@ -139,12 +146,13 @@ def from_file(
     environment: Mapping[str, str] | None = None,
     spill: Path | None = None,
     views: Views | None = None,
+    recording: CommandRecording | None = None,
 ) -> Ok[ExternalTool] | Err:
     """Loads one tool. `environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(content, shown, environment or {}, spill, views)
+        tool = ExternalTool(content, shown, environment or {}, spill, views, recording)
         arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
@@ -159,6 +167,7 @@ def discover(
     taken: Iterable[str] = (),
     before: Iterable[ExternalTool] = (),
     views: Views | None = None,
+    recording: CommandRecording | None = None,
 ) -> Discovery:
     """Loads in the order of the directories, then of the folders' names; the first of a name wins.
 
@@ -168,7 +177,7 @@ def discover(
     old = len(found)
     problems: list[Problem] = []
     for path in (path for folder in dirs for path in _find_candidates(folder, problems)):
-        result = from_file(path, environment=environment, spill=spill, views=views)
+        result = from_file(path, environment=environment, spill=spill, views=views, recording=recording)
         if isinstance(result, Err):
             problems.append(Problem(escape(path), result))
         elif clash := _find_clash(result.value, found, set(taken)):

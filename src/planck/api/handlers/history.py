@@ -252,7 +252,8 @@ def _take_some(pieces: Iterator[bytes]) -> list[bytes]:
 
 def _select(given: shapes.SelectChanges | shapes.Chosen) -> Selection:
     files = given.files if isinstance(given, shapes.Chosen) else ()
-    if sum(map(bool, (given.agent, given.turn, given.call, files))) > 1:
-        raise ApiError(400, ErrorKind.INVALID_ARGS, "Choose only one of agent, turn, call and files.")
+    whole = isinstance(given, shapes.Chosen) and given.all
+    if sum(map(bool, (given.agent, given.turn, given.call, files, whole))) > 1:
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Choose only one of agent, turn, call, files and all.")
     chosen = frozenset((one.call, one.path) for one in files)
-    return Selection(given.agent, given.turn, given.call, chosen)
+    return Selection(given.agent, given.turn, given.call, chosen, whole)

@@ -72,7 +72,7 @@ _WITH_MODE = ("file", "folder", "other")
 
 
 def write_path(path: str) -> str:
-    """Escapes a raw path or the target of a link; `unescape` reads it back, also if it has an escape in it."""
+    """Escapes a raw path or a link's target; `unescape` reads it back, also if it has an escape in it."""
     return escape(path.replace("\\", "\\x5c")) if "\\x" in path or not path.isprintable() else path
 
 
