@@ -47,7 +47,12 @@ ALLOWED = {
     "workspace/process/output.py": (1, f"{HOME}; no link is followed at its name"),
     "workspace/paths/output_file.py": (2, "the helper for what a user names"),
     "workspace/paths/paths.py": (1, "the helper for what an agent names"),
+    "workspace/recording/local_images.py": (1, f"{HOME}; a new file only"),
     "workspace/sandbox/programs.py": (1, "read only"),
+    "workspace/views/layers.py": (2, f"{HOME}: what it holds, and new files of a layer"),
+    "workspace/views/opener.py": (1, "the maps of a namespace, in /proc"),
+    "workspace/views/overlay.py": (2, f"{HOME}: the lock of a view"),
+    "workspace/views/worktree.py": (1, f"{HOME}: the lock of a view"),
 }
 """How many calls of a file write, and why that is safe. What a user names after agents could run goes through
 `workspace/output_file`, what an agent names through `workspace/paths`: neither needs an entry."""
