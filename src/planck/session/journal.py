@@ -1,5 +1,6 @@
 """Append, then publish: the one road from an agent to the log and to whoever watches."""
 
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ class SessionJournal:
                 caught_up = False
                 while True:
                     if subscription.queue:
-                        events, after = _take(subscription, after)
+                        events, after = _take(subscription.queue, after)
                         if events:
                             yield events
                     elif subscription.behind or subscription.ended:
@@ -224,9 +225,8 @@ def _drop_stale(subscription: Subscription, after: int) -> None:
         queue.popleft()
 
 
-def _take(subscription: Subscription, after: int) -> tuple[list[Event], int]:
-    """Returns what goes on from `after`, and where it ends; one that leaves something out is behind."""
-    queue = subscription.queue
+def _take(queue: deque[Event], after: int) -> tuple[list[Event], int]:
+    """Returns what goes on from `after`, and where it ends: before the first that was dropped."""
     taken: list[Event] = []
     while queue:
         event = queue.popleft()
@@ -235,7 +235,6 @@ def _take(subscription: Subscription, after: int) -> tuple[list[Event], int]:
                 continue
             if event.seq != after + 1:
                 queue.clear()
-                subscription.behind = True
                 break
             after = event.seq
         taken.append(event)
