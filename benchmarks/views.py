@@ -1,4 +1,5 @@
-"""Views: what opening one costs, and the layers below it; a command in one; what an idle one holds."""
+"""Views: what opening one costs, and the layers below it; a command in one; what an idle one holds. Then what
+`recording` a command costs."""
 
 import asyncio
 import os
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import recording
 from planck.records.authority import Confinement, Mode
 from planck.workspace.process.process import Command, run, shell
 from planck.workspace.views.layers import Layers
@@ -25,6 +27,7 @@ def main() -> None:
             _measure_layers(Path(folder), size)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         asyncio.run(_measure_views(Path(folder)))
+    recording.main()
 
 
 def _make(folder: Path, size: int) -> Layers:
