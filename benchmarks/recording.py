@@ -1,4 +1,4 @@
-"""What recording costs a command, in `full` and in `workspace`, and each notified call; nothing where it is off."""
+"""What recording costs a command, in `full` and in `workspace`, and each notified call; nothing where off."""
 
 import asyncio
 import resource
