@@ -15,7 +15,8 @@ from benchmarks import recording
 from planck.records.authority import Confinement, Mode
 from planck.workspace.process.process import Command, run, shell
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 
 _SIZES = (100, 5_000, 50_000)
 _VIEWS, _COMMANDS, _CHANGED = 20, 20, 10

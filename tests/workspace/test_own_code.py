@@ -488,7 +488,7 @@ STARTS = {
     "cli/commands/serve.py": "the user's browser, by the PATH of the process",
     "workspace/views/layers.py": "git of the system, which only lists, with a PATH outside the roots",
     "workspace/views/worktree.py": "git of the system, with a PATH outside the roots",
-    "workspace/views/overlay.py": "our own interpreter without site folders, with one file of ours",
+    "workspace/views/mounting.py": "our own interpreter without site folders, with one file of ours",
     "workspace/views/opener.py": "the fork of that one",
     "workspace/views/planner.py": "our own interpreter with our own paths, which then enters a view",
 }
