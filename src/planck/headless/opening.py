@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
     from planck.headless.embedding.hooks import Hooks, ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
+    from planck.headless.services.reopening import Left
     from planck.headless.services.spans import GivenTracer, Tracing
+
+
+ChooseOptions = Callable[["Left"], RunOptions]
 
 
 class Opener:
@@ -136,9 +140,9 @@ class Opener:
         return self._logs.create_in_memory(id, name)
 
     async def resume(
-        self, id_or_name: str, given: SessionArguments, exact: RunOptions | None = None
+        self, id_or_name: str, given: SessionArguments, choose: ChooseOptions | None = None
     ) -> OpenSession:
-        """`exact`: all options, whatever the session was left with."""
+        """`choose` makes all options out of how the session was left; None: it keeps what `given` leaves."""
         runtime = self._runtime
         runtime.project.check_place()
         if (store := given["store"]) is not None:
@@ -152,8 +156,8 @@ class Opener:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(runtime.project, log)
-            past, options, limits = self._look_back(log, given, exact)
-            if exact is None:
+            past, options, limits = self._look_back(log, given, choose)
+            if choose is None:
                 _check_tools(log, past, given["tools"])
             plan = SessionSetup(
                 runtime,
@@ -164,25 +168,25 @@ class Opener:
                 deps=given["deps"],
                 hooks=_join_hooks(given["hooks"]),
                 limits=limits,
-                kept=exact is None,
+                kept=choose is None,
             )
             opened = await self._wire(log, plan, past, opening)
             opening.pop_all()
         return opened
 
     def _look_back(
-        self, log: SessionLog, given: SessionArguments, exact: RunOptions | None
+        self, log: SessionLog, given: SessionArguments, choose: ChooseOptions | None
     ) -> tuple[Past, RunOptions, Limits | None]:
         """Returns what the log says, and the options and limits of this run.
 
         An imported log widens nothing by its words.
         """
-        if exact is not None:
-            return read_past(log.store.read()), exact, None
         from planck.headless.services.reopening import LeftFold, carry_over, keep_limits  # only for a resume
 
         project, fold = self._runtime.project, LeftFold()
         past = read_past(fold.follow(log.store.read()))
+        if choose is not None:
+            return past, choose(fold.left), None
         kept = carry_over(fold.left, project.config.permissions.mode, ours=not log.imported)
         if "mode" in (project.flags.get("permissions") or {}):  # an argument, if not one of `resume`
             kept = replace(kept, mode=None)
