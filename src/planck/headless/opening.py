@@ -13,7 +13,7 @@ import planck
 from planck.config.environment import has_collector
 from planck.context.compaction import BUILT_IN
 from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
-from planck.headless.members.first import make_members
+from planck.headless.members.first import Objects, make_members
 from planck.headless.open_session import OpenSession
 from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
@@ -103,23 +103,25 @@ class Opener:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
             wired.team.granted.update(objects)
-            started = SessionStarted(
-                id=log.id,
-                name=log.name,
-                workspace=str(runtime.project.workspace),
-                version=planck.__version__,
-                options=plan.describe(chain(*objects.values())),
-                team=made.file.name if made else options.team or runtime.project.config.default_team or "",
-                request=request,
-            )
-            await wired.team.begin(specs, started)
-            for turn in past:
-                scribe = wired.team.orchestrator.actor.agent.scribe
-                scribe.turn += 1
-                await scribe.record(*turn)
+            name = made.file.name if made else options.team or runtime.project.config.default_team or ""
+            await wired.team.begin(specs, self._describe(log, plan, objects, name, request))
+            await _record_history(past, wired)
             opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return OpenSession(log, wired, runtime.providers, runtime.clock)
+
+    def _describe(
+        self, log: SessionLog, plan: SessionSetup, objects: Objects, team: str, request: RequestKey | None
+    ) -> SessionStarted:
+        return SessionStarted(
+            id=log.id,
+            name=log.name,
+            workspace=str(self._runtime.project.workspace),
+            version=planck.__version__,
+            options=plan.describe(chain(*objects.values())),
+            team=team,
+            request=request,
+        )
 
     def _choose_id(self, id: str, request: RequestKey | None, taken: Collection[str]) -> str:
         if id in taken:
@@ -290,6 +292,13 @@ def _read_history(history: Sequence[Mapping[str, Any]], agent_id: str, ids: Ids)
     from planck.headless.embedding.history import read_history  # few sessions begin with one
 
     return read_history(history, agent_id, ids)
+
+
+async def _record_history(past: list[list[View]], wired: SessionWiring) -> None:
+    for turn in past:
+        scribe = wired.team.orchestrator.actor.agent.scribe
+        scribe.turn += 1
+        await scribe.record(*turn)
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:
