@@ -1,7 +1,7 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from planck.config.keys.auth import Auth
     from planck.config.resources import Resources
     from planck.headless.embedding.teams import AnyTeam
+    from planck.headless.services.reopening import Left
     from planck.headless.services.stored_views import StoredViews
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
@@ -273,14 +274,18 @@ class Planck:
             raise refuse("resume takes the id or the name of a session, or a store.")
         return self._track(await self._opener.resume(id_or_name, given))
 
-    async def reopen(self, id_or_name: str, options: RunOptions) -> OpenSession:
+    async def reopen(
+        self, id_or_name: str, options: "RunOptions | Callable[[Left], RunOptions]"
+    ) -> OpenSession:
         """Opens a stored session with these options alone, whatever it was left with.
 
-        For frontends, which have rules of their own for what a session keeps. A program uses `resume`.
+        For frontends, which have rules of their own for what a session keeps: a function makes the options
+        out of how it was left. A program uses `resume`.
         """
         self._check_open()
         given = complete(Planck.reopen, SessionArguments, SessionArguments())
-        return self._track(await self._opener.resume(id_or_name, given, options))
+        choose = options if callable(options) else lambda _: options
+        return self._track(await self._opener.resume(id_or_name, given, choose))
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
