@@ -224,6 +224,14 @@ class SessionWiring:
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()
 
+    async def end_commands(self) -> None:
+        """Ends the commands that were left in the background."""
+        await self._plan.tools.aclose()
+
+    async def record_running(self) -> None:
+        """Records what commands in the background have changed until now."""
+        await self._plan.tools.record_running()
+
     @property
     def commands(self) -> "tuple[ShellCommand, ...]":
         return self._plan.tools.commands

@@ -1,6 +1,6 @@
 """What every part of an open session needs: its log and its agents, for as long as it is open."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -88,14 +88,15 @@ class LiveParts:
     async def suspend(self) -> None:
         if not self.closed:
             self.closed = True
-            await close_all(
-                self.wired.team.suspend, self.wired.close_views, self.opened.aclose, self.wired.aclose
-            )
+            await self._close(self.wired.team.suspend)
 
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
-            await close_all(
-                self.wired.team.aclose, self.wired.close_views, self.opened.aclose, self.wired.aclose
-            )
+            await self._close(self.wired.team.aclose)
+
+    async def _close(self, end_team: Callable[[], Awaitable[None]]) -> None:
+        """Ends the commands while the log and the views are open: what they changed is recorded then."""
+        wired = self.wired
+        await close_all(end_team, wired.end_commands, wired.close_views, self.opened.aclose, wired.aclose)

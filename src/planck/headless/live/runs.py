@@ -164,10 +164,11 @@ class SessionRuns:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._parts.team.wait_until_settled()
+            await self._parts.wired.record_running()
             program = self._parts.wired.hooks.program
             if not program and not self._parts.wired.hooks.has("Stop"):
                 return
-            result = self.result(self._sender.prompted)
+            result = self._summarise(self._count(self._sender.prompted), None, ())
             if result.status is not TurnStatus.COMPLETED:
                 return
             said.append(result.text)
@@ -199,10 +200,14 @@ class SessionRuns:
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to."""
+        tally = self._count(after)
+        return self._summarise(tally, duration_ms, self._changes.find_now(tally))
+
+    def _count(self, after: int) -> RunTally:
         tally = RunTally(self._parts.team.orchestrator.id)
         for event in self._parts.log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms, self._changes.find_now(tally))
+        return tally
 
     def _summarise(
         self, tally: RunTally, duration_ms: int | None, changes: tuple[ChangedFile, ...]
