@@ -4,7 +4,6 @@ A process of its own, so that it may fork. A child is killed before its n-th cal
 every n (or every EVERY-th) until a landing survives; then another child finishes it and undoes it.
 """
 
-import asyncio
 import json
 import os
 import shutil
@@ -49,8 +48,16 @@ class StoredViews:
         (folder / "view").mkdir(exist_ok=True)
         root = os.open(folder / "view", os.O_RDONLY | os.O_DIRECTORY)
         self._view: Any = SimpleNamespace(
-            id="v", base=str(folder / "work"), path=str(folder / "work"), root=root, fds=(), exact=True,
-            backend="overlay", layers=layers, upper=upper, words=lambda: (),
+            id="v",
+            base=str(folder / "work"),
+            path=str(folder / "work"),
+            root=root,
+            fds=(),
+            exact=True,
+            backend="overlay",
+            layers=layers,
+            upper=upper,
+            words=lambda: (),
         )
 
     def find(self, agent_id: str) -> Any:
@@ -144,13 +151,19 @@ def kills(every: int, seed: int, folder: Path, runs: int) -> Counter[str]:
                 totals["killed"] += 1
             found = read_tree(str(place / "work"))
             wanted = wanted or found
-            assert found == wanted, {name: (found.get(name), wanted.get(name)) for name in {*found, *wanted}
-                                     if found.get(name) != wanted.get(name)}
+            assert found == wanted, {
+                name: (found.get(name), wanted.get(name))
+                for name in {*found, *wanted}
+                if found.get(name) != wanted.get(name)
+            }
             if found != before:
                 reap(fork(take_back(place)))
                 back = read_tree(str(place / "work"))
-                assert back == before, {name: (back.get(name), before.get(name)) for name in {*back, *before}
-                                        if back.get(name) != before.get(name)}
+                assert back == before, {
+                    name: (back.get(name), before.get(name))
+                    for name in {*back, *before}
+                    if back.get(name) != before.get(name)
+                }
             shutil.rmtree(place)
             if at and code == 3:
                 totals["landed"] += 1

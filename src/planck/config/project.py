@@ -146,7 +146,12 @@ class Project:
         private = self.find_private_places(programs=False)
         paths = self.root.paths
         rights = Confinement(
-            Mode.WORKSPACE, paths, paths if writes is None else writes, masked=private.masked, shown=private.shown, hidden=private.hidden
+            Mode.WORKSPACE,
+            paths,
+            paths if writes is None else writes,
+            masked=private.masked,
+            shown=private.shown,
+            hidden=private.hidden,
         )
         return self.root.under(rights)
 

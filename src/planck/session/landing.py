@@ -225,7 +225,8 @@ class Landings:
         names = ", ".join(landed.skipped[:_NAMED])
         why = (
             f"Somebody changed these files while your work landed, so they were left alone: {names}. The "
-            "rest landed. Your view has both versions now. Bring them together, and give your whole report again."
+            "rest landed. Your view has both versions now. Bring them together, and give your whole report "
+            "again."
         )
         return self._count(worker, task, landed.landing, why)
 

@@ -358,9 +358,7 @@ class Team:
 
     def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
         own = agent.spec.workspace == "own"
-        return Actor(
-            agent, barrier=barrier, before_end=partial(self._bring_back, agent.id) if own else None
-        )
+        return Actor(agent, barrier=barrier, before_end=partial(self._bring_back, agent.id) if own else None)
 
     async def _bring_back(self, agent_id: str, opening: Envelope) -> Envelope | None:
         member = self._members.get(agent_id)
