@@ -508,7 +508,9 @@ class Planck:
 
                 await recover_recordings(log, self.project.root, wired.views.by_agent if wired.views else {})
             if past.before.landing:
-                from planck.session.landing import recover_logged  # few sessions are cut in a landing
+                from planck.session.landing.finish import (
+                    recover_logged,  # few sessions are cut in a landing
+                )
 
                 await recover_logged(log, self.project.root, self._providers.keyring.redactor())
             await resume_session(log, resumed, wired.team, past, told)
