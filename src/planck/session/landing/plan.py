@@ -159,8 +159,8 @@ def _add_folders(
         return
     above = os.path.dirname(path)
     while above:
-        state = wanted.get(above) or ours.get(above) or places.peek(above)
-        if state.kind == "folder":
+        state = wanted.get(above) or ours.get(above) or places.look(above)
+        if state is None or state.kind == "folder":  # None: the agent may write in it, and not replace it
             return
         if state != NOTHING or above in conflicts:
             conflicts[path] = f"{above!r} is a {state.kind} in the workspace"
