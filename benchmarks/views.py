@@ -1,4 +1,5 @@
-"""Views: what opening one costs, and the layers below it; a command in one; what an idle one holds."""
+"""Views: what opening one costs, and the layers below it; a command in one; what an idle one holds. Then what
+`recording` a command costs."""
 
 import asyncio
 import os
@@ -10,10 +11,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import recording
 from planck.records.authority import Confinement, Mode
 from planck.workspace.process.process import Command, run, shell
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 
 _SIZES = (100, 5_000, 50_000)
 _VIEWS, _COMMANDS, _CHANGED = 20, 20, 10
@@ -25,6 +28,7 @@ def main() -> None:
             _measure_layers(Path(folder), size)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         asyncio.run(_measure_views(Path(folder)))
+    recording.main()
 
 
 def _make(folder: Path, size: int) -> Layers:

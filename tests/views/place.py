@@ -13,7 +13,8 @@ from planck.headless import OpenSession
 from planck.records.events import View, view
 from planck.testing import ScriptedProvider
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 
 NOBODY = 65534
 _GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from planck.records.outcome import ErrorKind
-from planck.workspace.views import overlay
-from planck.workspace.views.overlay import OverlayView, ViewError, is_in_use
+from planck.workspace.views.mounting import ViewError, refuse_mount
+from planck.workspace.views.overlay import OverlayView, is_in_use
 from tests.views.place import opened, read_tree
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="overlays are Linux's")
@@ -194,5 +194,5 @@ def test_no_temporary_folder_is_left_by_a_view_of_another_user(folder: Path, own
     ],
 )
 def test_each_refusal_of_the_kernel_says_what_to_change(number: int, step: str, text: str) -> None:
-    refused = overlay.refuse_mount(number, step).err
+    refused = refuse_mount(number, step).err
     assert (refused.kind, refused.message) == (ErrorKind.SANDBOX_UNAVAILABLE, text)

@@ -14,7 +14,7 @@ from planck.records.events import ViewOpened
 from planck.records.outcome import ErrorKind
 from planck.session.undo import Selection
 from planck.workspace.views import overlay
-from planck.workspace.views.overlay import Opener, ViewError, refuse_mount
+from planck.workspace.views.mounting import Opener, ViewError, refuse_mount
 from tests.library.program import results
 from tests.views.place import ASK_BEN, Place, facts, git, make_team, read_tree
 

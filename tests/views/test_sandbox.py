@@ -1,6 +1,7 @@
 """Commands in a view: the sandbox as anywhere, by what is in the view, with nothing put in the workspace."""
 
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -68,6 +69,14 @@ async def test_a_command_has_the_path_and_the_ignored_files_of_the_workspace(tre
     done = await command(tree, "cat ../.env; touch x", Mode.READ_ONLY, cwd="src")
     assert "KEY=ours" in done.output
     assert "Read-only file system" in done.output
+
+
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE, Mode.FULL])
+async def test_a_command_does_not_hold_the_namespaces_of_its_view(folder: Path, mode: Mode) -> None:
+    with opened(folder) as tree:
+        done = await command(tree, "for fd in /proc/self/fd/*; do readlink $fd; done", mode)
+        assert "pipe:" in done.output
+        assert not re.search(r"(mnt|user|net|pid):\[", done.output)
 
 
 async def test_an_unconfined_command_runs_in_the_view_too(tree: Tree, owner: int) -> None:

@@ -490,9 +490,9 @@ STARTS = {
     "workspace/views/ignored.py": "git of the system, which only reads ignore files, inside the view",
     "workspace/git/branch.py": "git of the system, with a PATH outside the roots and without hooks",
     "workspace/views/worktree.py": "git of the system, with a PATH outside the roots",
-    "workspace/views/overlay.py": "our own interpreter without site folders, with one file of ours",
+    "workspace/views/mounting.py": "our own interpreter without site folders, with one file of ours",
     "workspace/views/opener.py": "the fork of that one",
-    "workspace/views/planner.py": "our own interpreter with our own paths, which enters a view once it has all",
+    "workspace/views/planner.py": "our own interpreter with our own paths, which then enters a view",
 }
 """Files in which a program is started, and why no agent can have written it."""
 

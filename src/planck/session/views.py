@@ -20,7 +20,8 @@ from planck.records.specs import AgentSpec
 from planck.toolkit.journal import Journal
 from planck.workspace.views.housekeeping import clean_up, has_changes
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView, ViewError, is_in_use, remove_folder
+from planck.workspace.views.mounting import Opener, ViewError
+from planck.workspace.views.overlay import OverlayView, is_in_use, remove_folder
 from planck.workspace.views.view import View
 from planck.workspace.views.worktree import Worktree, refuse_worktree
 

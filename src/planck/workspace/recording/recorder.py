@@ -37,7 +37,8 @@ _SYNC_WAKE_UP = 1
 _SET_FILTER, _NEW_LISTENER, _WAIT_KILLABLE = 1, 1 << 3, 1 << 5
 _SET_DEATH_SIGNAL, _SET_NO_NEW_PRIVILEGES = 1, 38
 _MAX_FDS = 250
-_KINDS = {errno.EACCES: "unreadable", errno.EPERM: "unreadable"}
+_KINDS = {errno.EACCES: "unreadable", errno.EPERM: "unreadable", errno.ENAMETOOLONG: "unreadable"}
+"""What says that a change may go unrecorded; the last: the kernel can't name a folder that is so deep."""
 
 
 class Filter:

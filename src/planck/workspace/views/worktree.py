@@ -17,7 +17,8 @@ from planck.workspace.git.checkout import may_start_programs
 from planck.workspace.process.containment import system_program
 from planck.workspace.process.environment import allowed
 from planck.workspace.sandbox.sandbox import Wrapped, wrap
-from planck.workspace.views.overlay import ViewError, remove_folder
+from planck.workspace.views.mounting import ViewError
+from planck.workspace.views.overlay import remove_folder
 
 _PATIENCE = 120.0
 _QUIET = (
