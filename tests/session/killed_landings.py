@@ -21,7 +21,8 @@ from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import undo
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.session.landing import Landings, Worker, find_unfinished, recover_landings
+from planck.session.landing.finish import Worker, find_unfinished, recover_landings
+from planck.session.landing.landings import Landings
 from planck.session.undo import OldContents, Selection
 from planck.store.sqlite.store import SqliteStore
 from planck.toolkit.landing import Landed, Refused

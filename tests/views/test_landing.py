@@ -30,9 +30,13 @@ LINES = [f"line {number}\n" for number in range(30)]
 class Workers:
     """A repository, and a team of a lead and workers with views of their own, each with its script."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, made: bool = False) -> None:
+        """`made`: the repository is there already."""
         self.home = folder / "home"
-        self.work = make_repository(folder / "work")
+        self.work = folder / "work"
+        if made:
+            return
+        make_repository(self.work)
         (self.work / "shared.txt").write_text("".join(LINES))
         git(self.work, "add", "-A")
         git(self.work, "commit", "-qm", "lines")

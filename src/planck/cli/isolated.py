@@ -1,4 +1,4 @@
-"""`planck run --isolated`: how its flags fit together, and what becomes of its view once the run has ended."""
+"""`planck run --isolated`: how its flags fit together, and what becomes of its view after the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_land(options: argparse.Namespace) -> None:
     if options.dry_run:
         text = "--isolated cannot be used with --dry-run, which changes nothing. Remove one of the options."
         raise UsageError(ErrorKind.INVALID_ARGS, text)
-    if land not in (None, "ask", "auto", "never") and not land.removeprefix(BRANCH) != land:
+    if land not in (None, "ask", "auto", "never") and land.removeprefix(BRANCH) == land:
         text = f"Unknown value of --land: {land!r}. Use ask, auto, never or branch:NAME."
         raise UsageError(ErrorKind.INVALID_ARGS, text)
     if land == "ask" and not _has_terminal():

@@ -213,7 +213,7 @@ class Opener:
             open_views = wired.views.by_agent if wired.views else {}
             await recover_recordings(log, runtime.project.root, open_views)
         if before.landing:
-            from planck.session.landing import recover_logged  # few sessions are cut in a landing
+            from planck.session.landing.finish import recover_logged  # few sessions are cut in a landing
 
             await recover_logged(log, runtime.project.root, runtime.providers.keyring.redactor())
         await resume_session(log, resumed, wired.team, past, told)

@@ -44,7 +44,8 @@ from planck.workspace.sandbox.sandbox import list_confinable
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
-    from planck.session.landing import Landings, Worker
+    from planck.session.landing.finish import Worker
+    from planck.session.landing.landings import Landings
     from planck.session.views import SessionViews
     from planck.toolkit.landing import Landed, Refused
     from planck.workspace.process.jobs import ShellCommand
@@ -268,7 +269,7 @@ class SessionWiring:
         isolated = self._plan.options.isolated
         if self._site.dry_run or not (isolated or any(spec.workspace == "own" for spec, _ in living)):
             return {}
-        from planck.session.landing import find_bases
+        from planck.session.landing.finish import find_bases
 
         self._bases = find_bases(facts)
         return await self._open_views().mount_again(living, facts)
@@ -282,7 +283,7 @@ class SessionWiring:
         if self.views is None or self._plan.options.isolated or self.views.find(agent_id) is None:
             return None  # an isolated run lands as a whole, by its user
         if self._landings is None:
-            from planck.session.landing import Landings  # most sessions have no views
+            from planck.session.landing.landings import Landings  # most sessions have no views
             from planck.workspace.recording.local_images import LocalImages
 
             images = LocalImages(self._plan.spills.folder / IMAGES)
@@ -305,7 +306,7 @@ class SessionWiring:
                 await self.views.drop(agent_id, "landed")
 
     def _find_worker(self, agent_id: str) -> "Worker":
-        from planck.session.landing import Worker
+        from planck.session.landing.finish import Worker
 
         _, gate = self._gates[agent_id]
         rights = self._plan.gate.find_file_rights(gate.authority)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from planck.config.keys.credentials import Keyring
 from planck.records.ports import Ids
 from planck.session import undo
-from planck.session.landing import recover_logged
+from planck.session.landing.finish import recover_logged
 from planck.session.logs import SessionLog
 from planck.session.outputs import IMAGES
 from planck.workspace.paths.paths import Root

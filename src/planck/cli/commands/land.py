@@ -72,7 +72,7 @@ async def _do(views: StoredViews, waiting: Waiting, options: argparse.Namespace)
 def _report(waiting: Waiting, why: str) -> int:
     report_error(
         ErrorKind.EDIT_CONFLICT,
-        f"The changes of {waiting.agent} did not land, and its view is kept: {why}. Resume the session and have "
-        "it resolve them, or land them on a branch.",
+        f"The changes of {waiting.agent} did not land, and its view is kept: {why}. Resume the session and "
+        "have it resolve them, or land them on a branch.",
     )
     return headless.Exit.FAILURE

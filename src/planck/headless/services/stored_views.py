@@ -20,7 +20,9 @@ from planck.records.events import (
 )
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec
-from planck.session.landing import Landings, Prepared, Worker, find_bases, plan_branch
+from planck.session.landing.finish import Worker, find_bases
+from planck.session.landing.landings import Landings, Prepared
+from planck.session.landing.plan import plan_branch
 from planck.session.logs import SessionLog
 from planck.session.outputs import IMAGES
 from planck.session.views import SessionViews

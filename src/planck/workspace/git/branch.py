@@ -92,9 +92,8 @@ class Branch:
                     blob = self._git("hash-object", "-w", "--stdin", said=content).strip()
                     made.append(b"%s %s\t%s" % (mode, blob, place))
             # Removals first: a file may become a folder.
-            self._git(
-                "update-index", "-z", "--index-info", said=b"\0".join([*removed, *made, b""]), more=index
-            )
+            said = b"\0".join([*removed, *made, b""])
+            self._git("update-index", "-z", "--index-info", said=said, more=index)
             tree = self._git("write-tree", more=index).decode().strip()
         parents = ("-p", self._parent) if self._parent else ()
         commit = self._git(*self._identify(), "commit-tree", tree, *parents, said=message.encode())

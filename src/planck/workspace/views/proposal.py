@@ -78,7 +78,7 @@ def read_proposal(upper: int, layers: Sequence[int], ignored: Ignored = lambda p
 
 
 def read_copy(top: int, layers: Sequence[int], ignored: Ignored = lambda paths: ()) -> Proposal:
-    """The same for a worktree: a whole copy, which git made without empty folders and with modes of its own."""
+    """The same for a worktree: a whole copy, which git made without empty folders and with its own modes."""
     base = Layers(layers)
     found = read_proposal(top, layers, ignored)
     changes = {path: change for path, change in found.changes.items() if not _is_gits(change)}

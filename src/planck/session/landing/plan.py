@@ -4,14 +4,16 @@ import os
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.records.events import LandingConflict
 from planck.session.merge import has_markers, merge
 from planck.session.undo_steps import Places, Step, leads_out
+from planck.workspace.git.branch import Branch
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import WorkspaceError
 from planck.workspace.recording.states import NOTHING, State
-from planck.workspace.views.proposal import Proposed
+from planck.workspace.views.proposal import Proposal, Proposed
 
 WORKSPACE = "workspace"
 """Names the workspace's version between markers."""
@@ -157,8 +159,8 @@ def _add_folders(
         return
     above = os.path.dirname(path)
     while above:
-        state = wanted.get(above) or ours.get(above) or places.peek(above)
-        if state.kind == "folder":
+        state = wanted.get(above) or ours.get(above) or places.look(above)
+        if state is None or state.kind == "folder":  # None: the agent may write in it, and not replace it
             return
         if state != NOTHING or above in conflicts:
             conflicts[path] = f"{above!r} is a {state.kind} in the workspace"
@@ -167,3 +169,24 @@ def _add_folders(
         ours[above] = NOTHING
         wanted[above] = known.theirs if known else State("folder", mode=0o755)
         above = os.path.dirname(above)
+
+
+def plan_branch(proposal: Proposal, branch: Branch) -> tuple[list[tuple[str, State]], list[LandingConflict]]:
+    """Merges a proposal into a branch, as `make_plan` does into the workspace: files and links alone."""
+    wanted: list[tuple[str, State]] = []
+    conflicts: list[LandingConflict] = []
+    for path, change in proposal.changes.items():
+        base, theirs = _as_git(change.base), _as_git(change.theirs)
+        ours = branch.read(path)
+        merged = refuse(path, change) or merge_states(base, ours, theirs)
+        if isinstance(merged, str):
+            conflicts.append(LandingConflict(escape(path), merged))
+        elif merged != ours:
+            wanted.append((path, merged))
+    return wanted, conflicts
+
+
+def _as_git(state: State) -> State:
+    if state.kind == "file":
+        return replace(state, mode=0o755 if state.mode & 0o100 else 0o644)
+    return state if state.kind == "link" else NOTHING

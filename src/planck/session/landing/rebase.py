@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
-from planck.session.landing_plan import UNRESOLVED, WORKSPACE, merge_states
+from planck.session.landing.plan import UNRESOLVED, WORKSPACE, merge_states
 from planck.session.merge import merge_marked
 from planck.workspace.recording.states import NOTHING, State, put_state, read_state
 from planck.workspace.views.proposal import Proposed

@@ -39,8 +39,9 @@ def apply(places: Places, steps: Iterable[Step], landing: str) -> Stop | None:
                     return Stop(step, found)
                 slot.put(state, mark=landing)
         except WorkspaceError as refused:
-            if refused.err.kind is ErrorKind.NOT_FOUND and step.then == NOTHING:
-                continue  # its folder is gone, and so is the name
+            gone = refused.err.kind is ErrorKind.NOT_FOUND or "not_a_folder" in refused.err.details
+            if gone and step.then == NOTHING:
+                continue  # its folder is gone or something else by now, and so is the name
             if refused.err.kind is ErrorKind.EDIT_CONFLICT:
                 return Stop(step, places.peek(step.path))
             return Stop(step, found, str(refused.err.details.get("why") or refused.err.message))
