@@ -44,9 +44,7 @@ async def kill_at_a_moment(place: Place, seed: int) -> int:
     return len(changes)
 
 
-async def test_what_a_killed_recorder_wrote_undoes_all(
-    place: Place, seed: int
-) -> None:
+async def test_what_a_killed_recorder_wrote_undoes_all(place: Place, seed: int) -> None:
     assert sum([await kill_at_a_moment(place, seed % 1000 + number) for number in range(5)]) > 0
 
 
