@@ -267,6 +267,7 @@ class Images:
                     for entry in entries:
                         left -= 1
                         if left < 0:
+                            self._count("many")
                             return
                         inner = f"{place}/{entry.name}"
                         folder = entry.is_dir(follow_symlinks=False)

@@ -207,7 +207,7 @@ class Recorder:
     def _take_request(self) -> None:
         """Descriptors: a text, a socket for the answer, the working folder, the spool, perhaps a view, and
         those of the command."""
-        data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS)
+        data, fds = _receive(self._control, _MAX_FDS)
         if not data:
             os._exit(0)
         with os.fdopen(fds[0], "rb") as file:
@@ -258,7 +258,7 @@ class Recorder:
         os.close(failing)
         try:
             with os.fdopen(failed, "rb") as words, ours:
-                _, listeners, _, _ = socket.recv_fds(ours, 1, 1)
+                _, listeners = _receive(ours, 1)
                 problem = words.read()
         except BaseException:
             os.kill(pid, signal.SIGKILL)
@@ -314,6 +314,15 @@ def _become(
     os._exit(126)
 
 
+def _receive(channel: socket.socket, count: int) -> "tuple[bytes, list[int]]":
+    """Receives a short message and its descriptors, which no command inherits: `recv_fds` ignores its flags,
+    and one thread does everything."""
+    data, fds, _, _ = socket.recv_fds(channel, 16, count)
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    return data, fds
+
+
 def probe(filter: Filter) -> int:
     """Tries all of it with a child of our own; returns 0, or the number of the error."""
     ours, theirs = socket.socketpair()
@@ -338,7 +347,7 @@ def probe(filter: Filter) -> int:
     theirs.close()
     try:
         with ours:
-            word, listeners, _, _ = socket.recv_fds(ours, 16, 1)
+            word, listeners = _receive(ours, 1)
         if not listeners:
             return int(word or errno.EIO)
         return _answer_probe(listeners[0], filter)
@@ -368,6 +377,7 @@ def _answer_probe(listener: int, filter: Filter) -> int:
 def run() -> None:
     """`recorder FD PARENT`: the control socket, and the process that started us."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)  # passed on to us, and to nobody else
     hello = json.loads(control.recv(1 << 16))
     calls = {int(audit): {int(n): name for n, name in c.items()} for audit, c in hello["calls"].items()}
     filter = Filter(bytes.fromhex(hello["program"]), hello["seccomp"], calls)
