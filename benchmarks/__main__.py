@@ -18,13 +18,13 @@ NAMES = (
     "sessions",
     "peers",
     "models",
-    "views",
     "authority",
     "budget",
     "terminal",
     "server",
     "page",
     "takeover",
+    "views",
 )
 
 

@@ -1,116 +1,135 @@
-"""What recording costs a command, in `full` and in `workspace`, and each notified call."""
+"""Views: what opening one costs, and the layers below it; a command in one; what an idle one holds. Then what
+`recording` a command costs."""
 
 import asyncio
+import os
 import resource
 import statistics
+import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import recording
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process.containment import sandbox_program
 from planck.workspace.process.process import Command, run, shell
-from planck.workspace.recording.client import SeccompRecording
-from planck.workspace.recording.recording import Record
-from planck.workspace.sandbox.sandbox import find
+from planck.workspace.views.layers import Layers
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 
-ROUNDS = 60
-CALLS = 5_000
-_MAKE = f"""
-import os, time
-def calls(start):
-    began = time.perf_counter()
-    for number in range(start, start + {CALLS}):
-        os.close(os.open(f"f{{number}}", os.O_CREAT | os.O_WRONLY))
-    return time.perf_counter() - began
-print(min(calls({CALLS} * turn) for turn in range(3)) / {CALLS} * 1e6)
-"""
+_SIZES = (100, 5_000, 50_000)
+_VIEWS, _COMMANDS, _CHANGED = 20, 20, 10
 
 
 def main() -> None:
-    # Not below /tmp, which the sandbox hides.
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        asyncio.run(_measure(Path(folder)))
+    for size in _SIZES:
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            _measure_layers(Path(folder), size)
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        asyncio.run(_measure_views(Path(folder)))
+    recording.main()
 
 
-async def _measure(folder: Path) -> None:
-    recording = SeccompRecording()
-    began = time.perf_counter()
-    if problem := await recording.prepare():
-        print(f"not recorded here: {problem}")
-        return
-    print(f"start of the recorder, once a session: {(time.perf_counter() - began) * 1000:.0f} ms")
+def _make(folder: Path, size: int) -> Layers:
+    base = folder / "work"
+    for number in range(size):
+        if number % 20 == 0:
+            (base / f"src/d{number // 20}").mkdir(parents=True)
+        (base / f"src/d{number // 20}/f{number}.txt").write_text("x" * 2_000)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=base, check=True)
+    (folder / "views").mkdir()
+    time.sleep(0.1)  # a file that was changed a moment ago is never taken for known
+    return Layers(str(base), str(folder / "views"), os.environ)
+
+
+def _measure_layers(folder: Path, size: int) -> None:
+    layers = _make(folder, size)
+    first = _time_cpu(layers.take)
+    for number in range(_CHANGED):
+        (folder / f"work/src/d{number % (size // 20)}/f{number}.txt").write_text("changed")
+    time.sleep(0.1)
+    after = _time_cpu(layers.take)
+    same = min(_time_cpu(layers.take) for _ in range(5))
+    print(
+        f"{size:>6,} files, CPU time: first layer {first:7.1f} ms; next one, {_CHANGED} files changed, "
+        f"{after:6.1f} ms; nothing changed {same:6.1f} ms (aim at 5,000: 30 ms)"
+    )
+
+
+async def _measure_views(folder: Path) -> None:
+    layers, opener = _make(folder, 1_000), Opener()
+    base, home = str(folder / "work"), str(folder / "views")
+    stack = layers.take()
+    views: list[OverlayView] = []
+    took: list[float] = []
+    for number in range(_VIEWS):
+        start = time.perf_counter()
+        views.append(OverlayView(f"v{number}", base, home, stack, opener))
+        took.append((time.perf_counter() - start) * 1e3)
+    print(
+        f"open a view: median {statistics.median(took[1:]):.1f} ms, min {min(took):.1f} ms, the first, which "
+        f"starts its program, {took[0]:.0f} ms (aim 5 ms)"
+    )
+    inside = {os.readlink(f"/proc/self/fd/{view.fds[1]}") for view in views}
+    print(
+        f"processes in {_VIEWS} idle views: {sum(_namespace(one) in inside for one in _processes())} (aim 0)"
+    )
+    plain = await _time_commands(base, None)
+    first = await _time_commands(base, views[0], 1)
+    within = await _time_commands(base, views[0])
+    print(
+        f"a sandboxed command: {plain:.1f} ms in the workspace, {within:.1f} ms in a view "
+        f"(the first, which starts the program that sets up the sandbox, {first:.0f} ms)"
+    )
+    took = []
+    for view in views:
+        start = time.perf_counter()
+        await view.drop()
+        took.append((time.perf_counter() - start) * 1e3)
+    print(f"drop a view: median {statistics.median(took):.1f} ms")
+    opener.close()
+
+
+async def _time_commands(base: str, view: OverlayView | None, count: int = _COMMANDS) -> float:
+    rights = Confinement(Mode.WORKSPACE, (base,), (base,))
+    took = []
+    held = os.open(".", os.O_RDONLY, dir_fd=view.root) if view else os.open(base, os.O_RDONLY)
     try:
-        for mode in (Mode.FULL, Mode.WORKSPACE):
-            if mode is Mode.WORKSPACE and (sandbox_program() is None or find().sandbox is None):
-                print("no sandbox here")
-                continue
-            await _compare(folder, recording, mode)
-        await _count(folder, recording)
+        for _ in range(count):
+            start = time.perf_counter()
+            await run(Command(shell("true"), held, {"PATH": "/usr/bin:/bin"}, rights, view=view), 30)
+            took.append((time.perf_counter() - start) * 1e3)
     finally:
-        await recording.aclose()
+        os.close(held)
+    return statistics.median(took)
 
 
-async def _compare(folder: Path, recording: SeccompRecording, mode: Mode) -> None:
-    """Pairs, one after the other, so that both see the same machine."""
-    ws = folder / mode
-    ws.mkdir()
-    rights = Confinement(mode, (str(ws),), (str(ws),)) if mode is Mode.WORKSPACE else None
-    times: dict[str, list[float]] = {"off": [], "again": [], "on": []}
-    processor = dict.fromkeys(times, 0.0)
-    for number in range(ROUNDS):
-        for how in times:
-            record = (
-                Record(recording, folder / "spools" / f"{mode}{number}", (str(ws),)) if how == "on" else None
-            )
-            command = Command(shell("echo x > a"), ws, {"PATH": "/usr/bin:/bin"}, rights, record=record)
-            began, spent = time.perf_counter(), _cpu(recording)
-            await run(command, 60)
-            times[how].append((time.perf_counter() - began) * 1000)
-            processor[how] += (_cpu(recording) - spent) * 1000 / ROUNDS
-    # The best of many is what the machine can do; the median shows what else runs on it.
-    for name, pick in (("best", min), ("median", statistics.median)):
-        off, again, on = (pick(times[how]) for how in times)
-        print(
-            f"{mode}, {name}: {off:.1f} ms without, {on:.1f} ms recorded: {on - off:+.1f} ms (aim: 8), "
-            f"{on / off:.2f} times; without again: {again - off:+.1f} ms"
-        )
+def _time(do: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    do()
+    return (time.perf_counter() - start) * 1e3
 
-    print(
-        f"{mode}, processor time: {processor['off']:.1f} ms without, {processor['on']:.1f} ms recorded: "
-        f"{processor['on'] - processor['off']:+.1f} ms (aim: 8)"
+
+def _time_cpu(do: Callable[[], object]) -> float:
+    """Of this process and of git: others may use the machine meanwhile."""
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    do()
+    after = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return (
+        sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(usage, after, strict=True))
+        * 1e3
     )
 
 
-async def _count(folder: Path, recording: SeccompRecording) -> None:
-    """New files: each is a notified call with its own record."""
-    found: dict[str, float] = {}
-    for how in ("off", "on"):
-        ws = folder / f"calls-{how}"
-        ws.mkdir()
-        record = Record(recording, folder / "spools" / "calls", (str(ws),)) if how == "on" else None
-        argv = ["/usr/bin/python3", "-I", "-S", "-c", _MAKE]
-        before = _cpu(recording)
-        done = await run(Command(argv, ws, {"PATH": "/usr/bin:/bin"}, record=record), 120)
-        found[how], found[f"{how} cpu"] = float(done.output), (_cpu(recording) - before) / (3 * CALLS) * 1e6
-    print(
-        f"a notified call: {found['on'] - found['off']:.0f} µs more than {found['off']:.0f} µs (aim: 120), "
-        f"{found['on cpu'] - found['off cpu']:.0f} µs more processor time; "
-        f"peak of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB, "
-        f"of the recorder {_memory(recording)} MB"
-    )
+def _processes() -> list[Path]:
+    return [*Path("/proc").glob("[0-9]*")]
 
 
-def _cpu(recording: SeccompRecording) -> float:
-    """Seconds of processor time of this process, the recorder and all commands: without others' load."""
-    ours = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    process = recording._process
-    text = Path(f"/proc/{process.pid}/stat").read_text() if process else ""
-    theirs = text.rpartition(")")[2].split()[11:15]
-    return sum(one.ru_utime + one.ru_stime for one in ours) + sum(map(int, theirs)) / 100
-
-
-def _memory(recording: SeccompRecording) -> int:
-    process = recording._process
-    text = Path(f"/proc/{process.pid}/status").read_text() if process else ""
-    return int(text.partition("VmRSS:")[2].split()[0]) // 1024 if "VmRSS:" in text else 0
+def _namespace(process: Path) -> str:
+    try:
+        return os.readlink(process / "ns/mnt")
+    except OSError:
+        return ""

@@ -53,6 +53,10 @@ ALLOWED = {
     "workspace/recording/spool.py": (1, f"{HOME}: a spool that the recorder has made"),
     "workspace/recording/states.py": (1, "below a descriptor, a new file only"),
     "workspace/sandbox/programs.py": (1, "read only"),
+    "workspace/views/layers.py": (2, f"{HOME}: what it holds, and new files of a layer"),
+    "workspace/views/opener.py": (1, "the maps of a namespace, in /proc"),
+    "workspace/views/overlay.py": (2, f"{HOME}: the lock of a view"),
+    "workspace/views/worktree.py": (1, f"{HOME}: the lock of a view"),
 }
 """How many calls of a file write, and why that is safe. What a user names after agents could run goes through
 `workspace/output_file`, what an agent names through `workspace/paths`: neither needs an entry."""
