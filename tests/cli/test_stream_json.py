@@ -29,6 +29,7 @@ RESULT = {
 DATA: dict[str, tuple[set[str], set[str]]] = {
     "session_started": ({"id", "name", "workspace", "version", "options"}, {"team"}),
     "agent_started": ({"agent"}, {"call_id"}),
+    "command_recorded": ({"call_id"}, {"view", "changed", "skipped", "partial", "running"}),
     "message": (
         {"id", "kind", "from", "to", "text", "correlation_id", "deadline", "hops", "root", "origin"},
         {"from_name", "call_id"},

@@ -80,7 +80,7 @@ async def test_what_a_command_put_out_before_esc_is_shown_kept_and_read_by_the_m
         at = await run.until("Interrupted · 1 step")
         rows = run.seen
         ended = next(at for at, row in enumerate(rows) if "✗" in row and "bash" in row)
-        assert {"    first", "    second"} <= set(rows[ended : ended + 6]), rows
+        assert {"    first", "    second"} <= set(rows[ended : ended + 7]), rows
         run.type("what was that?\r")
         await run.until("Completed", at)
         await leave(run)

@@ -289,7 +289,8 @@ async def test_an_undo_does_not_list_commands_that_could_change_nothing(tmp_path
     async with WireServer(
         [write(LINES), bash(calls[0]), bash(calls[1]), bash(calls[2]), bash(calls[3]), chat.text("ok")]
     ) as server:
-        bench = Bench(tmp_path, server.url, permissions={"rules": allowed})
+        unrecorded = {"commands": False}
+        bench = Bench(tmp_path, server.url, permissions={"rules": allowed}, undo=unrecorded)
         run = await talk(bench, "go", columns=100, ready=KEYS)
         at = len(run.text)
         run.type("n")
