@@ -13,6 +13,8 @@ from planck.records.events import (
     Compacted,
     Event,
     FileChanged,
+    LandingFinished,
+    LandingStarted,
     ModeChanged,
     PermissionDecision,
     PermissionRequest,
@@ -43,6 +45,8 @@ class Before(msgspec.Struct, frozen=True):
     """Of the last run; None for an old log."""
     undone: bool
     """Whether files were undone since the resume before: that may have been interrupted."""
+    landing: bool
+    """Whether a landing was started and not finished."""
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -143,7 +147,7 @@ _BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 def read_past(stored: Iterable[Event]) -> Past:
     """Returns what each agent needs to go on, what came before, and what was spent."""
     options: SessionOptions | None = None
-    undone = False
+    undone, landings = False, 0
     from planck.records.ledger import Ledger  # a new session has spent nothing
 
     ledger = Ledger()
@@ -153,6 +157,7 @@ def read_past(stored: Iterable[Event]) -> Past:
         agent_id, type = event.agent_id, event.type
         if type in Ledger.TYPES:
             ledger.add(event)
+        landings += (type == LandingStarted.type) - (type == LandingFinished.type)
         if agent_id is None:
             options = _follow_options(options, event)
             undone = type == FileChanged.type or (undone and type != SessionResumed.type)
@@ -168,7 +173,7 @@ def read_past(stored: Iterable[Event]) -> Past:
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
-    return Past(facts, Before(options, undone), ledger)
+    return Past(facts, Before(options, undone, landings > 0), ledger)
 
 
 def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:

@@ -85,7 +85,7 @@ class Root:
         others: Iterable[str] = (),
     ) -> None:
         """`others` are directories beside it, whose files have absolute paths."""
-        self.path = Path(os.path.realpath(path))
+        self.path: Path = Path(os.path.realpath(path))
         self._identity = _Identity(self.path)
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
@@ -567,7 +567,7 @@ class Slot:
     @_as_owner
     def sweep(self, mark: str) -> None:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
-        _remove(f"{_TEMPORARY}{mark}", self._folder)
+        _remove(f"{TEMPORARY}{mark}", self._folder)
 
     def look(self) -> State:
         """What has the name, be it a folder or a link."""
@@ -590,7 +590,7 @@ class Slot:
             with _REPLACING:
                 if state.kind != "folder" and self._found != self._now():
                     raise self._conflict_error()
-                put_entry(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+                put_entry(self._folder, self._name, state, f"{TEMPORARY}{mark}")
         except OSError as problem:
             raise self._write_error(problem) from None
 
@@ -651,8 +651,8 @@ class Slot:
         )
 
     def _stage(self, content: bytes, mode: int | None, mark: str = "") -> str:
-        marked = [f"{_TEMPORARY}{mark}"] if mark else []
-        for name in itertools.chain(marked, (f"{_TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
+        marked = [f"{TEMPORARY}{mark}"] if mark else []
+        for name in itertools.chain(marked, (f"{TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
             try:
                 fd = os.open(
                     name,
@@ -743,7 +743,7 @@ def _fold(name: str) -> str:
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
-_TEMPORARY = ".planck-tmp-"
+TEMPORARY = ".planck-tmp-"
 _COUNTER = itertools.count(1)
 _REPLACING = threading.Lock()
 """Held from the last look to the change: to this process, with all its sessions, both are one step."""
