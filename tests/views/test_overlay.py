@@ -176,11 +176,14 @@ def test_the_opener_is_started_again_when_it_was_killed(folder: Path) -> None:
         assert tree.shown() == read_tree(tree.base)
 
 
-def test_no_temporary_folder_is_left_by_a_view_of_another_user(folder: Path, owner: int) -> None:
-    before = {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("planck-view-")}
+def test_no_temporary_folder_is_left_by_a_view_of_another_user(
+    folder: Path, owner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := folder / "tmp").mkdir()
+    temporary.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with opened(folder, owner):
-        now = {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("planck-view-")}
-    assert now <= before
+        assert os.listdir(temporary) == []
 
 
 @pytest.mark.parametrize(

@@ -486,6 +486,8 @@ STARTS = {
     "cli/commands/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
     "cli/ask/browser_sign_in.py": "the user's browser, by the PATH of the process",
     "cli/commands/serve.py": "the user's browser, by the PATH of the process",
+    "workspace/recording/client.py": "our own interpreter without site folders, with one file of ours",
+    "workspace/recording/recorder.py": "a command, as it was given",
     "workspace/views/layers.py": "git of the system, which only lists, with a PATH outside the roots",
     "workspace/views/ignored.py": "git of the system, which only reads ignore files, inside the view",
     "workspace/git/branch.py": "git of the system, with a PATH outside the roots and without hooks",

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 from planck.records.outcome import ErrorKind, PlanckError
@@ -77,7 +78,7 @@ class Opener:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={},
+                env={"TMPDIR": tempfile.gettempdir()},
                 start_new_session=True,
             )
         ours.settimeout(_PATIENCE)
