@@ -336,7 +336,7 @@ async def test_a_spool_that_is_left_is_recorded_once(tmp_path: Path, committed: 
         folder.mkdir(parents=True)
         header = {"path": f"{file}", "kind": "file", "mode": 0o644}
         (folder / (call_id if committed else "never-began")).write_bytes(pack(header, b"old\n"))
-        again = await opened.planck.resume("s")
+        again = await opened.planck.resume("s", tools=[])
         facts = [event for event in again.recorded() if event.type == "file_changed"]
         assert (len(facts), [*folder.iterdir()]) == (1, [])
         await again.undo(again.undo_plan(Selection()))

@@ -121,10 +121,11 @@ class Places:
 
     def require_same(self, slot: Slot) -> None:
         """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
-        if slot.relative != escape(os.path.normpath(slot.path)):
+        path = escape(os.path.normpath(slot.path))
+        if slot.relative != path:
             raise WorkspaceError(
                 ErrorKind.WRITE_FAILED,
-                f"{slot.path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
+                f"{path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
             )
 
     def list_names(self, path: str) -> list[str]:
