@@ -1,4 +1,4 @@
-"""A mailbox and at most one turn at a time; whoever drives it owns it, and no task outlives its turn."""
+"""A mailbox and at most one turn at a time; its driver owns it, and no task outlives its turn."""
 
 import asyncio
 import logging
@@ -109,9 +109,9 @@ class Actor:
     async def run_next_turn(
         self, opening: Envelope, *, over: bool = False, context: Context | None = None
     ) -> None:
-        """Run one turn; whoever drives it then has its end recorded. `over`: it ends as it begins.
+        """Run one turn; its driver then has its end recorded. `over`: it ends as it begins.
 
-        `context` has the context variables that its tools see; None: those of whoever drives it.
+        `context` has the context variables that its tools see; None: those of its driver.
         A cancellation stops the turn, and is raised again once it stands still.
         """
         self.opening = opening

@@ -469,7 +469,7 @@ class Agent:
         return self.repeats.notice(done.call)
 
     async def add_tool(self, tool: Tool) -> None:
-        """From the next step on; the name must be free. Whoever holds it may pass it on."""
+        """From the next step on; the name must be free. An agent that holds it may pass it on."""
         self.tools.arrive(tool)
         await self.scribe.record(
             ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.shown_tools))
@@ -529,7 +529,7 @@ class Agent:
         self._news.append(news)
 
     async def tell(self, news: Envelope) -> None:
-        """The same, and between turns it is in the log at once: whoever resumes the agent shows it."""
+        """The same, and between turns it is in the log at once, so that a resume shows it."""
         self.note(news)
         if self.activity is Activity.IDLE:
             await self.scribe.record(*self.take_news())

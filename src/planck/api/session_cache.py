@@ -17,7 +17,7 @@ from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
 from planck.closing import close_all
-from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
+from planck.headless import Archive, OpenSession, Planck, Pool, carry_over
 from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
@@ -158,10 +158,11 @@ class SessionCache:
         """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
         if isinstance(self.planck, Pool):  # which looks at its own row too
             return await self.planck.resume(id)
-        left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
-        ours = left.head == self._left.pop(id, None)
+        known = self._left.pop(id, None)
         configured = self.planck.config.permissions.mode
-        return await self.planck.reopen(id, carry_over(left, configured, ours=ours, alone=False))
+        return await self.planck.reopen(
+            id, lambda left: carry_over(left, configured, ours=left.head == known, alone=False)
+        )
 
     @asynccontextmanager
     async def _alone(self, id: str) -> AsyncIterator[None]:

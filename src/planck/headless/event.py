@@ -71,6 +71,6 @@ class SessionEvent(msgspec.Struct, eq=False, gc=False):
 
 
 def encode_frame(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
-    """Returns a line of stream-json that is no event: `init` and `result`."""
+    """Returns a line of stream-json that is not an event: `init` and `result`."""
     data = msgspec.Raw(codec.encode(payload))
     return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)

@@ -54,7 +54,7 @@ class Inbox:
         request: RequestKey | None = None,
         content: Mapping[str, Any] | None = None,
     ) -> Err | None:
-        """Settles a question; `digest` says which was seen. `rule` stands in the place of the offered one.
+        """Settles a question; `digest` says which was seen. `rule` replaces the offered one.
 
         `content` has the values of a form by the names of its fields.
 
@@ -84,7 +84,7 @@ class Inbox:
         return None
 
     async def decide(self, question: Question) -> Answer:
-        """Puts the question to whoever answers; it is withdrawn when the call that waits is gone."""
+        """Puts the question; it is withdrawn when the call that waits is gone."""
         # Unlike its text, the rule as JSON may hold a key, which is not for every client.
         waiting = _Waiting(replace(question, written=""))
         self._open[question.id] = waiting

@@ -452,7 +452,7 @@ class OpenSession:
         return await rewind(self._log, self._team, to)
 
     async def suspend(self) -> None:
-        """Closes the session and leaves its open questions to whoever resumes it, in any process.
+        """Closes the session and leaves its open questions to the process that resumes it.
 
         A call that waits for an answer is asked about again then, under the same id and digest; nothing of it
         has run. Other turns end as interrupted.

@@ -11,13 +11,15 @@ from msgspec.structs import replace
 
 import planck
 from planck.config.environment import has_collector
+from planck.context.compaction import BUILT_IN
 from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
-from planck.headless.members.first import make_members
+from planck.headless.members.first import Objects, make_members
 from planck.headless.open_session import OpenSession
 from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.wiring import SessionWiring
 from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
+from planck.records.nearest import did_you_mean
 from planck.records.ports import Ids
 from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
 
     from planck.headless.embedding.hooks import Hooks, ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
+    from planck.headless.services.reopening import Left
     from planck.headless.services.spans import GivenTracer, Tracing
+
+
+ChooseOptions = Callable[["Left"], RunOptions]
 
 
 class Opener:
@@ -88,6 +94,7 @@ class Opener:
         )
         (lead, *others), objects = await make_members(plan, made)
         if given["compactor"]:
+            _check_compactor(given["compactor"], runtime)
             lead = replace(lead, compactor=given["compactor"])
         specs = plan.authorise([plan.change_lead(lead), *others])
         past = _read_history(given["history"], specs[0].id, runtime.ids)
@@ -96,23 +103,25 @@ class Opener:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
             wired.team.granted.update(objects)
-            started = SessionStarted(
-                id=log.id,
-                name=log.name,
-                workspace=str(runtime.project.workspace),
-                version=planck.__version__,
-                options=plan.describe(chain(*objects.values())),
-                team=made.file.name if made else options.team or runtime.project.config.default_team or "",
-                request=request,
-            )
-            await wired.team.begin(specs, started)
-            for turn in past:
-                scribe = wired.team.orchestrator.actor.agent.scribe
-                scribe.turn += 1
-                await scribe.record(*turn)
+            name = made.file.name if made else options.team or runtime.project.config.default_team or ""
+            await wired.team.begin(specs, self._describe(log, plan, objects, name, request))
+            await _record_history(past, wired)
             opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return OpenSession(log, wired, runtime.providers, runtime.clock)
+
+    def _describe(
+        self, log: SessionLog, plan: SessionSetup, objects: Objects, team: str, request: RequestKey | None
+    ) -> SessionStarted:
+        return SessionStarted(
+            id=log.id,
+            name=log.name,
+            workspace=str(self._runtime.project.workspace),
+            version=planck.__version__,
+            options=plan.describe(chain(*objects.values())),
+            team=team,
+            request=request,
+        )
 
     def _choose_id(self, id: str, request: RequestKey | None, taken: Collection[str]) -> str:
         if id in taken:
@@ -133,9 +142,9 @@ class Opener:
         return self._logs.create_in_memory(id, name)
 
     async def resume(
-        self, id_or_name: str, given: SessionArguments, exact: RunOptions | None = None
+        self, id_or_name: str, given: SessionArguments, choose: ChooseOptions | None = None
     ) -> OpenSession:
-        """`exact`: all options, whatever the session was left with."""
+        """`choose` makes all options out of how the session was left; None: it keeps what `given` leaves."""
         runtime = self._runtime
         runtime.project.check_place()
         if (store := given["store"]) is not None:
@@ -149,8 +158,8 @@ class Opener:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(runtime.project, log)
-            past, options, limits = self._look_back(log, given, exact)
-            if exact is None:
+            past, options, limits = self._look_back(log, given, choose)
+            if choose is None:
                 _check_tools(log, past, given["tools"])
             plan = SessionSetup(
                 runtime,
@@ -161,25 +170,25 @@ class Opener:
                 deps=given["deps"],
                 hooks=_join_hooks(given["hooks"]),
                 limits=limits,
-                kept=exact is None,
+                kept=choose is None,
             )
             opened = await self._wire(log, plan, past, opening)
             opening.pop_all()
         return opened
 
     def _look_back(
-        self, log: SessionLog, given: SessionArguments, exact: RunOptions | None
+        self, log: SessionLog, given: SessionArguments, choose: ChooseOptions | None
     ) -> tuple[Past, RunOptions, Limits | None]:
         """Returns what the log says, and the options and limits of this run.
 
         An imported log widens nothing by its words.
         """
-        if exact is not None:
-            return read_past(log.store.read()), exact, None
         from planck.headless.services.reopening import LeftFold, carry_over, keep_limits  # only for a resume
 
         project, fold = self._runtime.project, LeftFold()
         past = read_past(fold.follow(log.store.read()))
+        if choose is not None:
+            return past, choose(fold.left), None
         kept = carry_over(fold.left, project.config.permissions.mode, ours=not log.imported)
         if "mode" in (project.flags.get("permissions") or {}):  # an argument, if not one of `resume`
             kept = replace(kept, mode=None)
@@ -249,6 +258,13 @@ def _read_team(
     return "", read_team(team)
 
 
+def _check_compactor(name: str, runtime: Runtime) -> None:
+    """Raises for a compactor that there is not; a sidecar that has not started yet may have it."""
+    known = [*BUILT_IN, *runtime.compactors]
+    if name not in known and not runtime.peers.plan.select():
+        raise refuse(f"Compactor not found: {name!r}{did_you_mean(name, known) or '.'}")
+
+
 def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:
     """Raises where the session had tools of its program, and the caller says nothing of tools.
 
@@ -276,6 +292,13 @@ def _read_history(history: Sequence[Mapping[str, Any]], agent_id: str, ids: Ids)
     from planck.headless.embedding.history import read_history  # few sessions begin with one
 
     return read_history(history, agent_id, ids)
+
+
+async def _record_history(past: list[list[View]], wired: SessionWiring) -> None:
+    for turn in past:
+        scribe = wired.team.orchestrator.actor.agent.scribe
+        scribe.turn += 1
+        await scribe.record(*turn)
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:

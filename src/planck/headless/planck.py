@@ -1,7 +1,7 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
@@ -19,11 +19,12 @@ from planck.headless.embedding.arguments import (
     SessionArguments,
     StartArguments,
     check_compactors,
+    check_environ,
     check_folder,
     check_mapping,
     check_methods,
-    check_paths,
     complete,
+    read_folders,
     refuse,
     spell_out,
 )
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from planck.config.keys.auth import Auth
     from planck.config.resources import Resources
     from planck.headless.embedding.teams import AnyTeam
+    from planck.headless.services.reopening import Left
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
@@ -92,7 +94,7 @@ class Planck:
             given["environ"],
             given["flags"],
             trust=given["trust"],
-            add_dirs=given["add_dirs"],
+            add_dirs=read_folders("add_dirs", given["add_dirs"]),
         )
         self._assemble(project, given, library, shared)
 
@@ -270,14 +272,18 @@ class Planck:
             raise refuse("resume takes the id or the name of a session, or a store.")
         return self._track(await self._opener.resume(id_or_name, given))
 
-    async def reopen(self, id_or_name: str, options: RunOptions) -> OpenSession:
+    async def reopen(
+        self, id_or_name: str, options: "RunOptions | Callable[[Left], RunOptions]"
+    ) -> OpenSession:
         """Opens a stored session with these options alone, whatever it was left with.
 
-        For frontends, which have rules of their own for what a session keeps. A program uses `resume`.
+        For frontends, which have rules of their own for what a session keeps: a function makes the options
+        out of how it was left. A program uses `resume`.
         """
         self._check_open()
         given = complete(Planck.reopen, SessionArguments, SessionArguments())
-        return self._track(await self._opener.resume(id_or_name, given, options))
+        choose = options if callable(options) else lambda _: options
+        return self._track(await self._opener.resume(id_or_name, given, choose))
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
@@ -356,8 +362,8 @@ class Planck:
 
 def _check_parts(given: PlanckArguments) -> None:
     """Raises for a part of `Planck` that can't be used; its folders are checked before."""
-    check_paths("add_dirs", given["add_dirs"])
-    for name in ("environ", "flags", "providers"):
+    check_environ(given["environ"])
+    for name in ("flags", "providers"):
         check_mapping(name, given[name])
     check_methods("approver", given["approver"], ("decide",))
     for name, provider in (given["providers"] or {}).items():

@@ -138,7 +138,7 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
 
 
 def check_tool(tool: object) -> None:
-    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    """Raises for something else than a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
         raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")
     if getattr(tool, "needs_object", False):

@@ -97,7 +97,7 @@ class Listener(Reader, Protocol):
 
 
 class Bus:
-    """From one journal to whoever watches now; never waits for a reader."""
+    """Carries events from one journal to its present readers; never waits for a reader."""
 
     def __init__(self) -> None:
         self._readers: list[Reader] = []

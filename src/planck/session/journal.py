@@ -1,4 +1,4 @@
-"""Append, then publish: the one road from an agent to the log and to whoever watches."""
+"""Append, then publish: the one road from an agent to the log and its readers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence

@@ -191,7 +191,7 @@ class SessionLogs:
 
 
 class OwnStores:
-    """In the place of a library: of a session whose store the program has."""
+    """Replaces a library for a session whose store the program has."""
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:

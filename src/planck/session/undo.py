@@ -333,7 +333,7 @@ class _Story:
                 case Envelope(kind="prompt", sender="user", origin=None | Origin.USER) as message:
                     if message.receiver == orchestrator:
                         asked = str(message.typed or message.text)
-                case SessionResumed():  # whoever resumed it has told of the undos before
+                case SessionResumed():  # the resume has told of the undos before
                     resumes.append(len(facts))
                 case _:
                     pass

@@ -209,7 +209,7 @@ class _Offer(msgspec.Struct, frozen=True):
     models: tuple[ModelSpec, ...] = ()
 
     def open(self, around: _Surroundings) -> Grants:
-        """Raises where `cwd` is no folder inside the workspace; a skill that is not there is no grant."""
+        """Raises where `cwd` is not a folder inside the workspace; an unknown skill is not granted."""
         known = around.resources.skills().skills
         skills = [skill if isinstance(skill, Skill) else known.get(skill) for skill in self.skills]
         return Grants(

@@ -221,7 +221,7 @@ class Mail:
     async def respond(
         self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
     ) -> Outcome:
-        """Answer whoever sent the ask or task at hand, else the delegator."""
+        """Answer the sender of the ask or task at hand, else the delegator."""
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
             return await self._answer_now(caller, at_hand, text, call_id)
@@ -535,7 +535,7 @@ class _Posting:
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        held = self._held and self in self._mail.under_way  # whoever would release it may have gone
+        held = self._held and self in self._mail.under_way  # the sender that would release it may have gone
         self._mail.under_way.discard(self)
         self.arrived = self._mail.hand_over(self.envelope, held=held)
 

@@ -40,7 +40,7 @@ def uses_pydantic(hint: Any) -> bool:
 def read_pydantic(
     parameters: Sequence[inspect.Parameter], hints: dict[str, Any]
 ) -> tuple[list[inspect.Parameter], dict[str, Model]]:
-    """Returns the parameters with values in the place of `Field(...)`, and those that pydantic reads."""
+    """Returns the parameters with values instead of `Field(...)`, and those that pydantic reads."""
     kept: list[inspect.Parameter] = []
     models: dict[str, Model] = {}
     for parameter in parameters:

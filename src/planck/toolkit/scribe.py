@@ -41,7 +41,7 @@ class Scribe:
         return self._tools[1]
 
     def keep_output(self, whole: bytes) -> str:
-        """The same for an output that was too long for the model; whoever looks for it is told the name."""
+        """The same for an output that was too long for the model; returns the name by which it is found."""
         return self._journal.keep(whole, detached=True)
 
     @property
@@ -50,7 +50,7 @@ class Scribe:
         return self._tools[1]
 
     def publish(self, delta: View) -> None:
-        """Send a delta to whoever watches now; it is never stored."""
+        """Send a delta to the present readers; it is never stored."""
         self._journal.publish(self.agent_id, self.turn, delta)
 
     def _keep(self, blob: bytes) -> str:

@@ -213,11 +213,9 @@ class Tool:
         if dry_run is None:
             dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
         self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
-        self.has_preview: bool = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (
-            None,
-            execute,
-        )
-        """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
+        changes = self.effect in (Effect.FILES, Effect.COMMAND)
+        self.has_preview: bool = changes and dry_run not in (None, execute)
+        """Its dry run says more than its arguments, and does nothing; of a team tool it would be the call."""
         self.timeout: float = timeout if ours else _check_timeout(name, timeout)
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
@@ -414,7 +412,7 @@ def find_schema_problem(parameters: Any) -> str:
 
 
 def make_validator(schema: dict[str, Any]) -> Any:
-    """Raises `ValueError` or `TypeError` for what is no JSON Schema."""
+    """Raises `ValueError` or `TypeError` for what is not a JSON Schema."""
     import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
 
     # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
@@ -427,7 +425,7 @@ def make_validator(schema: dict[str, Any]) -> Any:
 
 
 def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute:
-    """Returns it as a function that gives results, whoever calls it; our own tools give nothing else."""
+    """Returns it as a function that gives results; our own tools give nothing else."""
     kind = (getattr(function, "__code__", None), type(function))
     if ours and kind in _OWN:
         return cast(Execute, function)

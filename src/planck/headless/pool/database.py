@@ -43,7 +43,7 @@ class PoolDatabase:
         await self.roster.start()
 
     def archive(self, workspace: Path) -> Archive:
-        """Returns all sessions of the database, whoever works on them."""
+        """Returns all sessions of the database, on every node."""
         return PoolArchive(self._folder, workspace, self._all)
 
     def claimed(self, row: SessionRow, workspace: Path) -> ClaimedLibrary:

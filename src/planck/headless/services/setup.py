@@ -105,7 +105,7 @@ class Setup:
             )
 
     def choose_name(self, address: str) -> str:
-        """For a server that has no name of its own: that of its address before, or a new one."""
+        """Names a server that has no name: as its address was named before, or anew."""
         known = self._project.config.providers
         for name in ("other", *(f"other-{number}" for number in range(2, 100))):
             if name not in known or known[name].base_url == address:

@@ -85,7 +85,7 @@ class Tracing:
 
         quiet = logging.getLogger("opentelemetry")
         quiet.addHandler(logging.NullHandler())
-        quiet.propagate = False  # a collector that is away is no news for a terminal
+        quiet.propagate = False  # a missing collector must not be reported on the terminal
         about = {"service.name": environ.get("OTEL_SERVICE_NAME") or "planck", "service.version": __version__}
         resource = Resource.create(about)
         self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
