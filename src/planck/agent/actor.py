@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 
 import msgspec
@@ -37,8 +37,12 @@ class UnfinishedTurn(msgspec.Struct, frozen=True):
     text: str
 
 
+BeforeEnd = Callable[[Envelope], Awaitable[Envelope | None]]
+"""Is told that a turn is about to end; returns what the agent has to read first, and then goes on with it."""
+
+
 class Actor:
-    def __init__(self, agent: Agent, *, barrier: bool) -> None:
+    def __init__(self, agent: Agent, *, barrier: bool, before_end: BeforeEnd | None = None) -> None:
         """`barrier`: a turn's end waits until it would survive a power cut."""
         self.agent = agent
         self.opening: Envelope | None = None
@@ -48,6 +52,7 @@ class Actor:
         self.unfinished: UnfinishedTurn | None = None
         """The turn that it continues, or is about to."""
         self._barrier = barrier
+        self._before_end = before_end
         self.has_new_mail: bool = False
         """Whether mail came since `wait_for_new_mail` began."""
         self._waiting: list[asyncio.Future[None]] = []
@@ -134,7 +139,22 @@ class Actor:
         if self.unfinished:
             return await self._continue(self.unfinished)
         # It may have been taken back since.
-        return await run_turn(self.agent, opening) if self.agent.can_begin(opening) else ""
+        return await self._run_whole(opening) if self.agent.can_begin(opening) else ""
+
+    async def _run_whole(self, opening: Envelope) -> str:
+        """Runs the turn, and on with it as long as something has to be read before it may end."""
+        agent, whole = self.agent, self.agent.bounds
+        text = await run_turn(agent, opening)
+        while self._before_end and (news := await self._before_end(opening)):
+            if agent.steps >= whole.max_steps:
+                break  # the report says what is left
+            agent.note(news)
+            agent.bounds = msgspec.structs.replace(whole, max_steps=whole.max_steps - agent.steps)
+            try:
+                text = await run_turn(agent, opening)
+            finally:
+                agent.bounds = whole
+        return text
 
     async def _continue(self, turn: UnfinishedTurn) -> str:
         """Asks the user again first. The steps that were taken count, but the results are always read."""
@@ -143,7 +163,7 @@ class Actor:
         left = max(1, whole.max_steps - turn.steps)
         agent.bounds = msgspec.structs.replace(whole, max_steps=left)
         try:
-            return await run_turn(agent, turn.opening)
+            return await self._run_whole(turn.opening)
         finally:
             agent.bounds = whole
 

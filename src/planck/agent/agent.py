@@ -139,6 +139,8 @@ class Agent:
         self.turn_usage: Usage = Usage()
         self.tally: Tally = Tally()
         self.turn_text: str = ""
+        self.steps: int = 0
+        """Answers of this turn."""
         self.excesses: int = 0
         """Answers of this turn that were too large, or brought too many calls."""
         self.denials: int = 0
@@ -199,11 +201,12 @@ class Agent:
 
     def hear(self, item: View) -> None:
         """Show what passes of an answer; what it used is kept, for the case that none comes of it."""
-        hear_count(item, self.tally)
         if isinstance(item, TextDelta):
             self._heard.append(item.text)
-        elif isinstance(item, Status) and item.state == "discarded":
-            self._heard.clear()
+        else:
+            hear_count(item, self.tally)
+            if isinstance(item, Status) and item.state == "discarded":
+                self._heard.clear()
         self.scribe.publish(item)
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
@@ -291,7 +294,7 @@ class Agent:
             self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
-        self.excesses = self.denials = 0
+        self.steps = self.excesses = self.denials = 0
         self._out = None
         if self.purse.accounts.limited:
             self.purse.begin(opening)
@@ -316,6 +319,7 @@ class Agent:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         estimated = self.tally.answer()
         self._heard.clear()
+        self.steps += 1
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls

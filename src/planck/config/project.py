@@ -140,15 +140,25 @@ class Project:
         keep_out((str(folder.path),))
         self.__dict__.pop("roots", None)
 
-    def open_root(self) -> Root:
+    def open_root(self, writes: tuple[str, ...] | None = None) -> Root:
         """Returns the workspace with what was added to it, and no private place in it: what is looked at or
-        called without rights of its own sees no more than an agent."""
+        called without rights of its own sees no more than an agent. `writes`: where alone it may write."""
         private = self.find_private_places(programs=False)
         paths = self.root.paths
         rights = Confinement(
-            Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown, hidden=private.hidden
+            Mode.WORKSPACE,
+            paths,
+            paths if writes is None else writes,
+            masked=private.masked,
+            shown=private.shown,
+            hidden=private.hidden,
         )
         return self.root.under(rights)
+
+    @property
+    def views_folder(self) -> Path:
+        """Where agents' own workspaces are kept."""
+        return Path(self.config.views.folder or self.home / "views").expanduser()
 
     @property
     def command_environ(self) -> UserEnvironment:

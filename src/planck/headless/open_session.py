@@ -99,6 +99,11 @@ class OpenSession:
         return self._parts.wired
 
     @property
+    def isolated(self) -> bool:
+        """Whether the whole team works in one view of the workspace."""
+        return self._wired.isolated
+
+    @property
     def _log(self) -> SessionLog:
         return self._parts.log
 

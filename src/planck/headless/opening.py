@@ -24,7 +24,7 @@ from planck.records.ports import Ids
 from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import Past, read_past, resume_session
+from planck.session.session import Past, find_living, read_past, resume_session
 from planck.store.names import refuse_taken_id
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
@@ -188,12 +188,12 @@ class Opener:
         project, fold = self._runtime.project, LeftFold()
         past = read_past(fold.follow(log.store.read()))
         if choose is not None:
-            return past, choose(fold.left), None
+            return past, _keep_view(past, choose(fold.left)), None
         kept = carry_over(fold.left, project.config.permissions.mode, ours=not log.imported)
         if "mode" in (project.flags.get("permissions") or {}):  # an argument, if not one of `resume`
             kept = replace(kept, mode=None)
         limits = keep_limits(fold.left, project.config.limits, project.flags.get("limits") or {})
-        return past, add_options(kept, given["settings"], given), limits
+        return past, _keep_view(past, add_options(kept, given["settings"], given)), limits
 
     async def _wire(
         self, log: SessionLog, plan: SessionSetup, past: Past, opening: AsyncExitStack
@@ -205,7 +205,18 @@ class Opener:
         wired = SessionWiring(plan, log.journal, place, lead_model=other)
         opening.push_async_callback(wired.let_go)
         resumed = SessionResumed(version=planck.__version__, options=plan.describe())
-        await resume_session(log, resumed, wired.team, past)
+        facts = list(chain(*past.facts.values()))
+        told = await wired.mount_views(find_living(past), facts)
+        if log.has_recordings:
+            from planck.session.recovery import recover_recordings  # few sessions are cut in a command
+
+            open_views = wired.views.by_agent if wired.views else {}
+            await recover_recordings(log, runtime.project.root, open_views)
+        if before.landing:
+            from planck.session.landing.finish import recover_logged  # few sessions are cut in a landing
+
+            await recover_logged(log, runtime.project.root, runtime.providers.keyring.redactor())
+        await resume_session(log, resumed, wired.team, past, told)
         added = before.options.added if before.options else ()
         left_out = tuple(folder for folder in added if folder not in runtime.project.added)
         opened = OpenSession(log, wired, runtime.providers, runtime.clock, left_out)
@@ -276,6 +287,12 @@ def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:
             f"Session {log.name!r} had tools of its program that were not passed: {', '.join(had)}. "
             "Pass tools=[...] with them, or tools=[] to resume it without them."
         )
+
+
+def _keep_view(past: Past, options: RunOptions) -> RunOptions:
+    """A session that worked in a view of its own goes on there: its work is in it."""
+    isolated = past.before.options is not None and past.before.options.isolated
+    return replace(options, isolated=True) if isolated else options
 
 
 def _join_hooks(hooks: "Sequence[Hooks]") -> "ProgramHooks | None":

@@ -1,8 +1,8 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
@@ -38,7 +38,8 @@ from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.session.logs import HeldSession, SessionLogs
+from planck.session.held import HeldSession
+from planck.session.logs import SessionLogs
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from planck.config.resources import Resources
     from planck.headless.embedding.teams import AnyTeam
     from planck.headless.services.reopening import Left
+    from planck.headless.services.stored_views import StoredViews
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
@@ -309,6 +311,17 @@ class Planck:
         self._check_open()
         self.project.check_place()
         return self._logs.hold(id_or_name, self.project.root)
+
+    @asynccontextmanager
+    async def hold_views(self, id_or_name: str) -> "AsyncGenerator[StoredViews, None]":
+        """Holds a stored session, to land or drop what its agents changed in views of their own."""
+        from planck.headless.services.stored_views import open_views  # most sessions have no views
+
+        self._check_open()
+        self.project.check_place()
+        held = self._logs.hold_log(id_or_name, self.project.root)
+        async with held as log, open_views(log, self.project, self._runtime.ids) as views:
+            yield views
 
     async def model(self, name: str = "") -> ModelSpec:
         """Resolves an alias, `provider/model` or the default; see `default_model`."""

@@ -260,12 +260,9 @@ class HttpResponse:
         else:  # 100 Continue and its like
             self.headers = {}
 
-    async def _wait(self) -> None:
+    def _wait(self) -> asyncio.Future[None]:
         self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -15,6 +15,7 @@ from planck.permissions.policy import (
     Verdict,
     ask_about_address,
     close_roots,
+    find_file_rights,
     find_offer,
     find_trial,
     judge,
@@ -118,6 +119,10 @@ class Gate:
             return verdict
         around = self.rules.policy_context(authority.mode)
         return find_offer(authority, around, verdict, tool.name, args, missing=missing)
+
+    def find_file_rights(self, authority: Authority) -> Confinement:
+        """Returns where an agent with this authority may write files now."""
+        return find_file_rights(authority, self.rules.policy_context(authority.mode))
 
     def judge_again(
         self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]

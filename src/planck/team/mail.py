@@ -31,6 +31,7 @@ from planck.team.settlement import (
 )
 from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander, Refused
 from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
@@ -78,6 +79,7 @@ class Mail:
         limits: Limits,
         members: Mapping[str, Member],
         accounts: Accounts,
+        lander: Lander | None = None,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.asks: dict[str, Ask] = {}
@@ -90,6 +92,7 @@ class Mail:
         self._clock = clock
         self._limits = limits
         self._members = members
+        self._lander = lander
         self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
@@ -229,8 +232,35 @@ class Mail:
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return refuse_response(_END_ALONE if caller.spec.delegator_id else _LEAD_ALONE)
+        if task and (refused := await self._land(caller, task)):
+            return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
+        text = self._say_unlanded(caller, text)
         envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
+
+    async def bring_back(self, member: Member, opening: Envelope) -> Envelope | None:
+        """Lands what a turn changed in the agent's own view, before the turn may end and report.
+
+        Returns what the agent reads where it has to do more first. An answer to a question brings nothing
+        back: the changes stay in the view, and land with the next task.
+        """
+        if opening.kind is not Kind.ASK and (refused := await self._land(member, opening)):
+            return make_news(self._ids.new(member.id), member.id, refused.text, opening.root)
+        return None
+
+    async def _land(self, member: Member, opening: Envelope) -> Refused | None:
+        if self._lander is None or member.spec.workspace != "own":
+            return None
+        outcome = await self._lander.propose(member.id, opening.id)
+        if isinstance(outcome, Refused) and not outcome.final:
+            return outcome
+        member.unlanded = outcome.text if isinstance(outcome, Refused) else ""
+        return None
+
+    def _say_unlanded(self, member: Member, text: str) -> str:
+        """Adds to a report that its work did not land, and why."""
+        why, member.unlanded = member.unlanded, ""
+        return f"{text}\n\n[planck: {why}]" if why else text
 
     def apply(self, fact: View) -> None:
         """Takes in a fact of the log: a letter reaches its receiver, a dead task gets no report."""
@@ -254,7 +284,8 @@ class Mail:
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            return (self._report(member, opening, report_task(member, ended)), *returned)
+            text = self._say_unlanded(member, report_task(member, ended))
+            return (self._report(member, opening, text), *returned)
         return returned
 
     def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:

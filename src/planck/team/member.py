@@ -24,6 +24,8 @@ class Member:
         """Why the log could not take the end of its turn; it rests until something can be recorded again."""
         self.end_reason = ""
         """Why it ends, once it does."""
+        self.unlanded = ""
+        """Why what it changed in its own view did not land, for whoever gets its next report."""
 
     @property
     def spec(self) -> AgentSpec:

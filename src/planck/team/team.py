@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +32,7 @@ from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
@@ -61,15 +62,18 @@ class Team:
         build: "BuildAgent",
         accounts: Accounts | None = None,
         hear_end: Callable[[str], None] = lambda agent_id: None,
+        lander: Lander | None = None,
+        prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited.
 
+        `prepare` makes what an agent needs before it is built, and returns what to record of it.
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
         """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail: Mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
+        self.mail: Mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), lander)
         self.total: int = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
@@ -78,6 +82,7 @@ class Team:
         self._clock = clock
         self._build = build
         self._hear_end = hear_end
+        self._prepare = prepare
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -119,25 +124,50 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
+    async def prepare(self, spec: AgentSpec) -> Sequence[View]:
+        """Returns what `add` records of a new agent; raises where it can't have what its spec asks for.
+
+        Whoever then does not add it calls `forget`.
+        """
+        return await self._prepare(spec) if self._prepare else ()
+
+    def forget(self, agent_id: str) -> None:
+        """Lets go of what was prepared for an agent that is not added."""
+        self._forget(agent_id)
+
     async def begin(self, specs: Sequence[AgentSpec], started: View) -> None:
         """Starts the first agents, in one commit with what begins their session: a log has all or none."""
+        arrivals = {spec.id: await self.prepare(spec) for spec in specs}
         members = [self._admit(self._build(spec, self._journal), 0) for spec in specs]
-        entries = [Entry(member.id, 0, AgentStarted(agent=member.spec)) for member in members]
+        entries = [
+            Entry(member.id, 0, fact)
+            for member in members
+            for fact in (AgentStarted(agent=member.spec), *arrivals[member.id])
+        ]
         await self._journal.record_all([Entry(None, 0, started), *entries])
         for member in members:
             self._start(member)
 
     async def add(
-        self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None, tools: Sequence[Tool] = ()
+        self,
+        spec: AgentSpec,
+        *,
+        depth: int = 0,
+        call_id: str | None = None,
+        tools: Sequence[Tool] = (),
+        facts: Sequence[View] = (),
     ) -> Member:
-        """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
+        """Start a new agent; it is a member before its start is in the log, so that its name is taken.
+
+        `facts` are those of `prepare`.
+        """
         if tools:
             self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
             lender = self._find_lender(member.spec, call_id)
             started = AgentStarted(agent=member.spec, call_id=call_id, account=lender)
-            await self._journal.record(spec.id, 0, started)
+            await self._journal.record(spec.id, 0, started, *facts)
         except asyncio.CancelledError:
             self._start(member)  # the journal commits what it took: the agent has started
             raise
@@ -320,11 +350,19 @@ class Team:
         await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members)
+        actor = self._make_actor(agent, barrier=not self._members)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
         return member
+
+    def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
+        own = agent.spec.workspace == "own"
+        return Actor(agent, barrier=barrier, before_end=partial(self._bring_back, agent.id) if own else None)
+
+    async def _bring_back(self, agent_id: str, opening: Envelope) -> Envelope | None:
+        member = self._members.get(agent_id)
+        return await self.mail.bring_back(member, opening) if member else None
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
@@ -440,7 +478,7 @@ class Team:
         from planck.team.restore import restore_agent
 
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
+        member.actor = self._make_actor(restored.agent, barrier=member is self.orchestrator)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(

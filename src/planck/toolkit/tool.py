@@ -203,10 +203,9 @@ class Tool:
             _check_spec(name, description, parameters)
         self.name = name
         self.description = description
+        shared: Any = parameters  # one for all sessions, and so is what is made of it
         self.parameters: dict[str, Any] = (
-            cast(OwnSchema, parameters)  # one for all sessions, and so is what is made of it
-            if ours
-            else {**({} if "type" in parameters else {"type": "object"}), **parameters}
+            shared if ours else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
         self.effect: Effect = effect if type(effect) is Effect else _read_effect(name, effect)
         self.execute: Execute = _as_execute(name, execute, ours=ours)
@@ -428,7 +427,9 @@ def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute
     """Returns it as a function that gives results; our own tools give nothing else."""
     kind = (getattr(function, "__code__", None), type(function))
     if ours and kind in _OWN:
-        return cast(Execute, function)
+        own: Any = function
+        known: Execute = own  # not by `cast`, which is called: this is each session's, for each tool
+        return known
     count = _count_parameters(function)
     if count == 2:
         if ours and kind[0]:

@@ -10,13 +10,14 @@ import msgspec
 
 from planck.headless.embedding.arguments import check_options
 from planck.headless.event import SessionEvent
+from planck.headless.live.changes import RunChanges
 from planck.headless.live.parts import AgentError, LiveParts
 from planck.headless.live.prompting import PromptSender, check_prompt
 from planck.records.events import ErrorEvent, Origin, TurnStatus
 from planck.records.messages import UserMessage
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
+from planck.session.result import ChangedFile, RunResult, RunTally, describe_budget, fail_result, mark_stopped
 
 _running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
 """The sessions whose run the present code is a part of: that of a tool or a hook."""
@@ -37,6 +38,7 @@ class SessionRuns:
         self._parts = parts
         self._sender = sender
         self._clock = clock
+        self._changes = RunChanges(parts)
         self._stopped: TurnStatus | None = None
         self._withheld: Err | None = None
         """Why a hook of the program does not let the answer of this run out."""
@@ -105,7 +107,8 @@ class SessionRuns:
                 if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                     await self._parts.aclose()
                 raise
-        result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
+        took = round((self._clock.monotonic() - began) * 1000)
+        result = self._summarise(tally, took, await self._changes.find(tally))
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
@@ -161,10 +164,11 @@ class SessionRuns:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._parts.team.wait_until_settled()
+            await self._parts.wired.record_running()
             program = self._parts.wired.hooks.program
             if not program and not self._parts.wired.hooks.has("Stop"):
                 return
-            result = self.result(self._sender.prompted)
+            result = self._summarise(self._count(self._sender.prompted), None, ())
             if result.status is not TurnStatus.COMPLETED:
                 return
             said.append(result.text)
@@ -196,12 +200,18 @@ class SessionRuns:
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to."""
+        tally = self._count(after)
+        return self._summarise(tally, duration_ms, self._changes.find_now(tally))
+
+    def _count(self, after: int) -> RunTally:
         tally = RunTally(self._parts.team.orchestrator.id)
         for event in self._parts.log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms)
+        return tally
 
-    def _summarise(self, tally: RunTally, duration_ms: int | None) -> RunResult:
+    def _summarise(
+        self, tally: RunTally, duration_ms: int | None, changes: tuple[ChangedFile, ...]
+    ) -> RunResult:
         team = self._parts.team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
@@ -211,6 +221,7 @@ class SessionRuns:
             session_id=self._parts.opened.id,
             session_name=self._parts.opened.name,
             duration_ms=duration_ms,
+            changes=changes,
         )
 
 
