@@ -227,9 +227,9 @@ def test_help_shows_every_argument_with_its_default() -> None:
         "mode: ",
         "max_steps: int | None = None",
         "stored: bool = True",
-        "tracer: 'Tracer | None' = None",
+        "tracer: Tracer | None = None",
     ):
-        assert said in shown
+        assert said in shown.replace("'", "")  # Python 3.14 shows such names without quotes
     assert "**" not in shown.partition(") ->")[0]
 
 

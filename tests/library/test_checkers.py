@@ -19,8 +19,8 @@ WRONG = """
 import planck
 
 planck.runn("a prompt")
-result = planck.run("a prompt", max_step=3)
-result.txt
+planck.run("a prompt", max_step=3)
+planck.run("a prompt").txt
 """
 RIGHT = """
 from typing import assert_type

@@ -212,10 +212,8 @@ class Tool:
         if dry_run is None:
             dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
         self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
-        self.has_preview: bool = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (
-            None,
-            execute,
-        )
+        changes = self.effect in (Effect.FILES, Effect.COMMAND)
+        self.has_preview: bool = changes and dry_run not in (None, execute)
         """Its dry run says more than its arguments, and does nothing; of a team tool it would be the call."""
         self.timeout: float = timeout if ours else _check_timeout(name, timeout)
         self.max_arguments = max_arguments
