@@ -285,6 +285,10 @@ function Note({block, board}) {
 		error: () => `${text(data.kind)}: ${text(data.message)}`,
 		control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
 		permission_decision: () => `${text(data.tool)}: ${sayDenied(findWhy(data)) || known('decision', text(data.decision))}`,
+		landing_proposed: () => t('note.landing', {name, count: exact((data.paths || []).length)}),
+		landing_finished: () => t('note.landed', {name, count: exact(data.paths || 0)}),
+		landing_refused: () => t('note.refused', {name, why: [text(data.why), ...(data.conflicts || []).slice(0, 5).map(one => text(one.path))].join(', ')}),
+		landing_skipped: () => t('note.skipped', {path: text(data.path)}),
 		checked: () => t('note.checked', {status: text(data.status ?? String(data.ok ?? ''))}),
 	}[type] || plainly)();
 	return html`<${Aside} block=${block} bad=${type === 'error'} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;

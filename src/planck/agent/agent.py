@@ -124,27 +124,29 @@ class Agent:
     def __init__(
         self, spec: AgentSpec, seat: Seat, kit: Kit, scribe: Scribe, *, ids: Ids, bounds: Bounds
     ) -> None:
-        self.id = spec.id
-        self.spec = spec
-        self.seat = seat
+        self.id: str = spec.id
+        self.spec: AgentSpec = spec
+        self.seat: Seat = seat
         self.kit = kit
         self.scribe = scribe
         self.history: History = scribe.history
         self.ids = ids
         self.bounds = bounds
-        self.purse = bounds.purse
+        self.purse: Purse = bounds.purse
         self.held: set[str] = set()
         """Mail that no turn may begin with yet: not safe from a power cut, or being taken back."""
-        self.usage = Usage()
-        self.turn_usage = Usage()
-        self.tally = Tally()
-        self.turn_text = ""
-        self.excesses = 0
+        self.usage: Usage = Usage()
+        self.turn_usage: Usage = Usage()
+        self.tally: Tally = Tally()
+        self.turn_text: str = ""
+        self.steps: int = 0
+        """Answers of this turn."""
+        self.excesses: int = 0
         """Answers of this turn that were too large, or brought too many calls."""
-        self.denials = 0
+        self.denials: int = 0
         """Calls of this turn that were denied."""
-        self.repeats = Repeats()
-        self.effects = 0
+        self.repeats: Repeats = Repeats()
+        self.effects: int = 0
         """Results so far that were new, of tools that change something."""
         self._root: str | None = None
         self._system_text = ""
@@ -292,7 +294,7 @@ class Agent:
             self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
-        self.excesses = self.denials = 0
+        self.steps = self.excesses = self.denials = 0
         self._out = None
         if self.purse.accounts.limited:
             self.purse.begin(opening)
@@ -317,6 +319,7 @@ class Agent:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         estimated = self.tally.answer()
         self._heard.clear()
+        self.steps += 1
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls
@@ -470,7 +473,7 @@ class Agent:
         return self.repeats.notice(done.call)
 
     async def add_tool(self, tool: Tool) -> None:
-        """From the next step on; the name must be free. Whoever holds it may pass it on."""
+        """From the next step on; the name must be free. An agent that holds it may pass it on."""
         self.tools.arrive(tool)
         await self.scribe.record(
             ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.shown_tools))
@@ -530,7 +533,7 @@ class Agent:
         self._news.append(news)
 
     async def tell(self, news: Envelope) -> None:
-        """The same, and between turns it is in the log at once: whoever resumes the agent shows it."""
+        """The same, and between turns it is in the log at once, so that a resume shows it."""
         self.note(news)
         if self.activity is Activity.IDLE:
             await self.scribe.record(*self.take_news())

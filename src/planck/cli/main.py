@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 NOT_BUILT = {
-    "": ("blame", "land", "hosts", "hand"),
-    "run": ("--check", "--require-proof", "--isolated", "--land"),
+    "": ("blame", "hosts", "hand"),
+    "run": ("--check", "--require-proof"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
     "teams": ("test",),
 }

@@ -12,11 +12,10 @@ import msgspec
 from planck.config.environment import read_addresses
 from planck.config.schema import KEYS, Config, ModelEntry, NodeEntry, Permissions, ProviderEntry, list_choices
 from planck.config.trust import TrustState
-from planck.own_code import say_option
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_option
 from planck.records.specs import Limits
 from planck.workspace.paths.regular import read_regular
 
@@ -26,7 +25,7 @@ MERGED = ("providers", "permissions", "limits", "mcpServers")
 
 SPENDING = ("budget", "quotas")
 """What the user spends; a variable of the environment, which scripts pass on, can't change it either."""
-USER_ONLY = ("keys", "server", "node", "cluster", *SPENDING)
+USER_ONLY = ("keys", "server", "node", "cluster", "undo", "views", *SPENDING)
 """What a project's file can't say, trusted or not."""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from planck.config.project import Project
@@ -15,7 +16,11 @@ from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
+from planck.tools.command_recording import CommandRecording, make_recording
 from planck.workspace.process.jobs import Jobs, ShellCommand
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 
 def make_built_in_tools(
@@ -24,6 +29,7 @@ def make_built_in_tools(
     spill: Path | Spills,
     jobs: Jobs | None = None,
     views: Views | None = None,
+    recording: CommandRecording | None = None,
 ) -> list[Tool]:
     """Those that need no file; without `jobs` no command goes to the background."""
     coding = builtin_tools(
@@ -32,6 +38,7 @@ def make_built_in_tools(
         environment=project.command_environ,
         jobs=jobs,
         views=views or Views(project.open_root()),
+        recording=recording,
     )
     return [*coding, *make_skill_tools(skills), make_plan_tool()]
 
@@ -48,11 +55,14 @@ class SessionTools:
         root = project.open_root() if dry_run else project.root
         self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
-        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)
+        on = project.config.undo.commands and not dry_run
+        self._recording = CommandRecording(make_recording, spills, project.command_environ) if on else None
+        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views, self._recording)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
-        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
+        built_in_names = [*self._built_in, *self._own]
+        self._files = ToolFiles(project, spills.folder, built_in_names, self._views, self._recording)
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
         self._given: WeakSet[Tool] = WeakSet(self._own.values())
@@ -111,6 +121,10 @@ class SessionTools:
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])
 
+    def give_view(self, agent_id: str, view: "View | None") -> None:
+        """Has an agent's tools work in a view of its own; None: in the workspace."""
+        self._views.give(agent_id, view)
+
     def end(self, agent_id: str) -> None:
         """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""
         self._views.end(agent_id)
@@ -121,6 +135,12 @@ class SessionTools:
 
     async def aclose(self) -> None:
         await self._jobs.aclose()
+        if self._recording is not None:
+            await self._recording.aclose()
+
+    async def record_running(self) -> None:
+        """Records what the commands in the background have changed until now."""
+        await self._jobs.record_running()
 
 
 def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:
@@ -138,7 +158,7 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
 
 
 def check_tool(tool: object) -> None:
-    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    """Raises for something else than a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
         raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")
     if getattr(tool, "needs_object", False):

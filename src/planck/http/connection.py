@@ -37,7 +37,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, pool: Pool, origin: Origin) -> None:
         self.origin = origin
-        self.idle_since = 0.0
+        self.idle_since: float = 0.0
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pool = pool
         self._transport: Any = None
@@ -126,9 +126,9 @@ class HttpResponse:
     """An answer, filled by the parser and read once; lets go of its connection at the end."""
 
     def __init__(self, connection: Connection) -> None:
-        self.status = 0
+        self.status: int = 0
         self.headers: dict[str, str] = {}
-        self.reusable = False
+        self.reusable: bool = False
         self._connection: Connection | None = connection
         self._origin = connection.origin
         self._parser: Any = httptools.HttpResponseParser(self)

@@ -3,9 +3,9 @@
 Unknown types and fields survive by construction: nothing here decodes `data` until somebody asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -143,6 +143,35 @@ class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
     noted = True
     status: Literal["destroyed", "failed"]
     reason: str
+
+
+class ViewOpened(View, frozen=True, kw_only=True):
+    """An agent works in a tree of its own from here on; it is there, and its next turn begins in it."""
+
+    type: ClassVar[str] = "view_opened"
+    plain = True
+    names_paths = True
+    noted = True
+    view: str
+    agent_id: str
+    backend: Literal["overlay", "worktree"]
+    layers: tuple[str, ...] = ()
+    """What it lies on, topmost first, by their names in the session's folder of views."""
+    exact: bool = True
+    """False: it has nothing that git ignores, and another path."""
+    notice: str = ""
+    """What the user should know of it."""
+
+
+class ViewDropped(View, frozen=True, kw_only=True):
+    """A view goes, with what was changed in it; recorded before."""
+
+    type: ClassVar[str] = "view_dropped"
+    plain = True
+    noted = True
+    view: str
+    why: str
+    """`unchanged`, `landed`, `lost`, or who dropped it."""
 
 
 _WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
@@ -397,21 +426,25 @@ class Cut(msgspec.Struct, frozen=True):
     key: str
 
 
+Place: TypeAlias = Literal["file", "link", "folder", "other"]
+"""What can have a path; `other` is a pipe, a socket or a device, whose mode has its type."""
+
+
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
     type: ClassVar[str] = "file_changed"
-    unseen = ("before", "keys")
+    unseen: ClassVar[tuple[str, ...]] = ("before", "keys")
     plain = True
     names_paths = True
     call_id: str
     path: str
     """Relative to the workspace."""
     before: bytes | None
-    """The whole old content, but for known keys; None where there was no file."""
+    """The whole old content, but for known keys; None where there was no file, or it is kept elsewhere."""
     mode: int | None
     after_sha256: str
-    """Empty: the file is removed."""
+    """Of the new content; empty: there is no file afterwards."""
     undoes: tuple[str, ...] = ()
     """The calls that this change takes back."""
     keys: tuple[Cut, ...] = ()
@@ -419,7 +452,128 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     request: RequestKey | msgspec.UnsetType = msgspec.UNSET
     """Of the first change of an undo that a client asked for."""
     undoable: bool | msgspec.UnsetType = msgspec.UNSET
-    """False: another program changed it, and what it says was there before is not what the disk had."""
+    """False: `before` is not what the disk had, or was too large to keep."""
+    was: Place | msgspec.UnsetType = msgspec.UNSET
+    """What had the path; absent: a file if there is a `before`, else nothing."""
+    link: str | msgspec.UnsetType = msgspec.UNSET
+    """What the old link led to."""
+    becomes: Place | msgspec.UnsetType = msgspec.UNSET
+    """What has the path afterwards; absent: a file if there is an `after_sha256`, else nothing."""
+    after_mode: int | msgspec.UnsetType = msgspec.UNSET
+    """Its permission bits afterwards, where they are known and not `mode`."""
+    after_link: str | msgspec.UnsetType = msgspec.UNSET
+    """What the new link leads to."""
+    blob: str | msgspec.UnsetType = msgspec.UNSET
+    """Names the blob of this log that is the old content, where that is too large for an event."""
+    image: str | msgspec.UnsetType = msgspec.UNSET
+    """The digest of the old content of a file that git ignores: it stays on the machine that recorded it."""
+    view: str | msgspec.UnsetType = msgspec.UNSET
+    """The view in which it happened; absent: the workspace itself."""
+    landing: str | msgspec.UnsetType = msgspec.UNSET
+    """The landing that made the change."""
+
+
+class CommandRecorded(View, frozen=True, kw_only=True):
+    """What a command changed is on record: the `file_changed` facts of its call stand before this one."""
+
+    type: ClassVar[str] = "command_recorded"
+    plain = True
+    call_id: str
+    view: str = ""
+    """The view in which it ran; empty: the workspace itself."""
+    changed: int = 0
+    """How many names it changed."""
+    skipped: int = 0
+    """How many changed names are not recorded, because they are too large or too many."""
+    partial: bool = False
+    """Whether an undo may leave some of its changes."""
+    running: bool = False
+    """Whether the command goes on in the background: what it changes later is recorded then."""
+
+
+class LandingConflict(msgspec.Struct, frozen=True):
+    path: str
+    why: str
+
+
+class LandingProposed(View, frozen=True, kw_only=True):
+    """An agent's view differs from what it began with, and is to be merged into the workspace."""
+
+    type: ClassVar[str] = "landing_proposed"
+    behind_checkpoint = True
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    view: str
+    layers: tuple[str, ...]
+    """What it is compared with."""
+    paths: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    """Names that git ignores: they stay in the view."""
+    task: str = ""
+    """The message whose turn made the changes."""
+
+
+class LandingStarted(View, frozen=True, kw_only=True):
+    """In one commit with the `file_changed` of each path, before the first of them changes."""
+
+    type: ClassVar[str] = "landing_started"
+    plain = True
+    landing: str
+    paths: int
+
+
+class LandingSkipped(View, frozen=True, kw_only=True):
+    """One path of a landing was left as it is."""
+
+    type: ClassVar[str] = "landing_skipped"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    path: str
+    why: str
+
+
+class LandingFinished(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "landing_finished"
+    plain = True
+    noted = True
+    landing: str
+    paths: int
+    """How many the workspace has now as the landing made them."""
+    branch: str = ""
+    """The branch that has them as a commit; the workspace was not touched then."""
+
+
+class LandingRefused(View, frozen=True, kw_only=True):
+    """Nothing of it landed; the view keeps everything."""
+
+    type: ClassVar[str] = "landing_refused"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    why: Literal["conflict", "check", "limit", "another_landed"]
+    conflicts: tuple[LandingConflict, ...] = ()
+    exit_code: int | None = None
+    """Of the check that failed."""
+
+
+class ViewRebased(View, frozen=True, kw_only=True):
+    """The view has what the workspace has now, and its own changes on top; it is compared with these layers
+    from here on."""
+
+    type: ClassVar[str] = "view_rebased"
+    plain = True
+    names_paths = True
+    view: str
+    layers: tuple[str, ...]
+    carried: int
+    """How many changes of its own it still has."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which both versions stand between markers."""
 
 
 class Compacted(View, frozen=True, kw_only=True):
@@ -428,7 +582,7 @@ class Compacted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "compacted"
     behind_checkpoint = True
     repeats = True
-    unseen = ("messages", "summary", "plan")
+    unseen: ClassVar[tuple[str, ...]] = ("messages", "summary", "plan")
     plain = True
     noted = True
     messages: tuple[Message, ...]
@@ -454,7 +608,7 @@ class Rewound(View, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "rewound"
     repeats = True
-    unseen = ("messages",)
+    unseen: ClassVar[tuple[str, ...]] = ("messages",)
     plain = True
     to: int
     messages: tuple[Message, ...]
@@ -614,7 +768,7 @@ def list_types(trait: str) -> frozenset[str]:
 
 DELTAS = list_types("delta")
 
-decode_event = msgspec.json.Decoder(Event).decode
+decode_event: Callable[[bytes | bytearray | memoryview | str], Event] = msgspec.json.Decoder(Event).decode
 """Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
 
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}

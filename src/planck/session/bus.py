@@ -93,7 +93,7 @@ class Listener(Reader, Protocol):
 
 
 class Bus:
-    """From one journal to whoever watches now; never waits for a reader."""
+    """Carries events from one journal to its present readers; never waits for a reader."""
 
     def __init__(self) -> None:
         self._readers: list[Reader] = []
@@ -152,8 +152,8 @@ class Subscription:
 
     def __init__(self) -> None:
         self.queue: deque[Event] = deque()
-        self.behind = False
-        self.ended = False
+        self.behind: bool = False
+        self.ended: bool = False
         self._waiter: asyncio.Future[None] | None = None
 
     def push(self, event: Event) -> None:

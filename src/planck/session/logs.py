@@ -22,6 +22,7 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.session.outputs import RECORDING, name_outputs
 from planck.store.names import new_name
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
@@ -29,8 +30,8 @@ from planck.store.threads import run_blocking
 from planck.toolkit.journal import Entry
 
 if TYPE_CHECKING:
-    from planck.session.undo import Selection, UndoableTurn, UndoPlan
-    from planck.store.library import Library
+    from planck.session.held import HeldSession
+    from planck.store.library import Library, LocalLibrary
     from planck.workspace.paths.paths import Root
 
 
@@ -38,19 +39,32 @@ class SessionLog:
     """One open log, and the journal through which everything gets into it."""
 
     def __init__(
-        self, store: Store, journal: SessionJournal, library: "Library | OwnStores", id: str, name: str
+        self,
+        store: Store,
+        journal: SessionJournal,
+        library: "Library | OwnStores",
+        id: str,
+        name: str,
+        files: Path,
     ) -> None:
+        """`files`: the folder beside the log of what is not in it."""
+        self.files = files
         self.store = store
         self.journal = journal
         self.id = id
-        self.name = name
-        self.opened_at = store.head
+        self.name: str = name
+        self.opened_at: int = store.head
         self._library = library
 
     @property
     def imported(self) -> bool:
         """Whether its events come from an export, so that its author may have written them."""
         return "imported" in self.store.meta
+
+    @property
+    def has_recordings(self) -> bool:
+        """Whether there is something left of a command that was cut with its process."""
+        return (self.files / RECORDING).is_dir()
 
     def describe_damage(self) -> list[ErrorEvent]:
         """Returns what opening it found wrong, to be recorded before anything else."""
@@ -105,7 +119,9 @@ class SessionLog:
 class SessionLogs:
     """Opens sessions: their names, stores and journals."""
 
-    def __init__(self, library: "Library", workspace: Path, ids: Ids, clock: Clock, keys: Keyring) -> None:
+    def __init__(
+        self, library: "LocalLibrary", workspace: Path, ids: Ids, clock: Clock, keys: Keyring
+    ) -> None:
         self._library = library
         self._workspace = workspace
         self._ids = ids
@@ -172,26 +188,27 @@ class SessionLogs:
     @asynccontextmanager
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
-        from planck.session import undo  # what holds a session is an undo
+        from planck.session.held import hold  # what holds a session is an undo
 
-        log = await self.open(id_or_name)
-        try:
-            if damage := log.describe_damage():
-                await log.journal.record(None, 0, *damage)
-            left = undo.clean_up(log.store, undo.open_places(log.store, root), self._keys.redactor())
-            if left.untold:
-                await log.tell(undo.describe_restored(left.untold), self._ids)
-            yield HeldSession(log, root, self._ids, self._keys)
-        finally:
-            await log.aclose()
+        async with hold(await self.open(id_or_name), root, self._ids, self._keys) as held:
+            yield held
+
+    @asynccontextmanager
+    async def hold_log(self, id_or_name: str, root: "Root") -> AsyncGenerator[SessionLog, None]:
+        """The same for others who write facts of it."""
+        from planck.session.held import hold_log
+
+        async with hold_log(await self.open(id_or_name), root, self._ids, self._keys) as log:
+            yield log
 
     def _wrap(self, store: Store, id: str, name: str, own: "OwnStores | None" = None) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
-        return SessionLog(store, journal, own or self._library, id, name)
+        files = name_outputs(self._library.folder, id)
+        return SessionLog(store, journal, own or self._library, id, name, files)
 
 
 class OwnStores:
-    """In the place of a library: of a session whose store the program has."""
+    """Replaces a library for a session whose store the program has."""
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
@@ -230,34 +247,3 @@ class _Room:
 
     def fill(self, store: Store) -> None:
         self._open.append(store)
-
-
-class HeldSession:
-    """A stored session that is not running, of which files can be undone."""
-
-    def __init__(self, log: SessionLog, root: "Root", ids: Ids, keys: Keyring) -> None:
-        self._log = log
-        self._root = root
-        self._ids = ids
-        self._keys = keys
-
-    def undo_plan(self, selection: "Selection") -> "UndoPlan":
-        from planck.session import undo  # most sessions never undo
-
-        root = undo.open_places(self._log.store, self._root)
-        return undo.plan(self._log.store, root, selection, self._keys.redactor())
-
-    def undo_turns(self) -> "tuple[UndoableTurn, ...]":
-        from planck.session import undo
-
-        root = undo.open_places(self._log.store, self._root)
-        return undo.list_turns(self._log.store, root, self._keys.redactor())
-
-    async def undo(self, plan: "UndoPlan") -> str:
-        from planck.session import undo
-
-        root = undo.open_places(self._log.store, self._root)
-        id = await undo.apply(plan, root, self._ids, self._log.journal)
-        if text := undo.describe_undone(plan):
-            await self._log.tell(text, self._ids)
-        return id

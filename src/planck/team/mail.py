@@ -31,6 +31,7 @@ from planck.team.settlement import (
 )
 from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander, Refused
 from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
@@ -78,11 +79,12 @@ class Mail:
         limits: Limits,
         members: Mapping[str, Member],
         accounts: Accounts,
+        lander: Lander | None = None,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.asks: dict[str, Ask] = {}
         """Those that are not settled, by the id of their envelope."""
-        self.sent = Sent()
+        self.sent: Sent = Sent()
         self.accounts = accounts
         self._echoes = Echoes()
         self._journal = journal
@@ -90,7 +92,8 @@ class Mail:
         self._clock = clock
         self._limits = limits
         self._members = members
-        self.under_way = _UnderWay()
+        self._lander = lander
+        self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
@@ -103,13 +106,14 @@ class Mail:
         steer: bool = False,
         origin: Origin = Origin.USER,
         request: RequestKey | None = None,
+        id: str = "",
     ) -> Accepted | Err:
         """Send what the user says; returns once it would survive a power cut. Steering joins a turn.
 
         What a hook or the runtime says in the user's place goes on with the user's newest message.
-        The key of a request is the message's id.
+        The key of a request is the message's id; `id` is one of `new_id`.
         """
-        id = request.key if request else self._ids.new(origin.value)
+        id = request.key if request else id or self.new_id(origin)
         message = user_text(said) if isinstance(said, str) else said
         images = tuple(part for part in message.parts if isinstance(part, Image))
         envelope = Envelope(
@@ -130,6 +134,15 @@ class Mail:
             text = f"{target.name} ended before it received the message. Send it to another agent."
             return Err(ErrorKind.TARGET_GONE, text)
         return refused or Accepted(id, posting.seq)
+
+    def new_id(self, origin: Origin) -> str:
+        """Returns an id for a prompt that its sender may withdraw."""
+        return self._ids.new(origin.value)
+
+    async def withdraw(self, id: str, target: Member) -> None:
+        """Takes back a prompt of that id: not yet read, it is never worked on."""
+        if id in target.actor.agent.history.unread:
+            await self._drop(id, target)
 
     async def announce(self, text: str, receivers: Iterable[Member]) -> None:
         """Tell agents what the user changed around them; it wakes nobody, and nobody answers it."""
@@ -211,7 +224,7 @@ class Mail:
     async def respond(
         self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
     ) -> Outcome:
-        """Answer whoever sent the ask or task at hand, else the delegator."""
+        """Answer the sender of the ask or task at hand, else the delegator."""
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
             return await self._answer_now(caller, at_hand, text, call_id)
@@ -219,8 +232,35 @@ class Mail:
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return refuse_response(_END_ALONE if caller.spec.delegator_id else _LEAD_ALONE)
+        if task and (refused := await self._land(caller, task)):
+            return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
+        text = self._say_unlanded(caller, text)
         envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
+
+    async def bring_back(self, member: Member, opening: Envelope) -> Envelope | None:
+        """Lands what a turn changed in the agent's own view, before the turn may end and report.
+
+        Returns what the agent reads where it has to do more first. An answer to a question brings nothing
+        back: the changes stay in the view, and land with the next task.
+        """
+        if opening.kind is not Kind.ASK and (refused := await self._land(member, opening)):
+            return make_news(self._ids.new(member.id), member.id, refused.text, opening.root)
+        return None
+
+    async def _land(self, member: Member, opening: Envelope) -> Refused | None:
+        if self._lander is None or member.spec.workspace != "own":
+            return None
+        outcome = await self._lander.propose(member.id, opening.id)
+        if isinstance(outcome, Refused) and not outcome.final:
+            return outcome
+        member.unlanded = outcome.text if isinstance(outcome, Refused) else ""
+        return None
+
+    def _say_unlanded(self, member: Member, text: str) -> str:
+        """Adds to a report that its work did not land, and why."""
+        why, member.unlanded = member.unlanded, ""
+        return f"{text}\n\n[planck: {why}]" if why else text
 
     def apply(self, fact: View) -> None:
         """Takes in a fact of the log: a letter reaches its receiver, a dead task gets no report."""
@@ -244,7 +284,8 @@ class Mail:
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            return (self._report(member, opening, report_task(member, ended)), *returned)
+            text = self._say_unlanded(member, report_task(member, ended))
+            return (self._report(member, opening, text), *returned)
         return returned
 
     def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:
@@ -438,7 +479,9 @@ class Mail:
 
     async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
-        id, target = ask.envelope.id, ask.target
+        await self._drop(ask.envelope.id, ask.target)
+
+    async def _drop(self, id: str, target: Member) -> None:
         expired = Delivery(ids=(id,), state="expired")
         target.actor.agent.held.add(id)  # its turn must not begin before that is in the log
         try:
@@ -477,8 +520,8 @@ class _UnderWay:
     """The envelopes that are on their way into the log: as many at once as agents may send."""
 
     def __init__(self) -> None:
-        self.by_receiver = Counter[str]()
-        self.by_root = Counter[str]()
+        self.by_receiver: Counter[str] = Counter[str]()
+        self.by_root: Counter[str] = Counter[str]()
         """Those that count for `limits.messages`."""
         self._postings: set[_Posting] = set()
 
@@ -514,16 +557,16 @@ class _Posting:
         """`held`: in its place in the mailbox from the commit on, but not worked on before the barrier."""
         self.envelope = envelope
         self.target = target
-        self.recorded = False
+        self.recorded: bool = False
         self.seq = 0
-        self.arrived = False
+        self.arrived: bool = False
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        held = self._held and self in self._mail.under_way  # whoever would release it may have gone
+        held = self._held and self in self._mail.under_way  # the sender that would release it may have gone
         self._mail.under_way.discard(self)
         self.arrived = self._mail.hand_over(self.envelope, held=held)
 

@@ -1,7 +1,7 @@
 """Events of a session in, blocks for a person out; the same for what happens and for what has happened."""
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -93,6 +93,8 @@ class Teller:
         """The newest text of each member, which may be what it sends as its response."""
         self._calls: dict[str, Any] = {}
         """Arguments of the calls that have not ended."""
+        self._changed: Counter[str] = Counter()
+        """How many files and links."""
         self._before: dict[str, bytes | None] = {}
         """What the files were that open calls have changed."""
         self._refused: dict[str, str] = {}
@@ -101,7 +103,7 @@ class Teller:
         """Calls whose whole diff was on the screen when they were approved: it is not drawn again."""
         self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
         """The newest last."""
-        self.answered = False
+        self.answered: bool = False
         """Whether the orchestrator's newest text was told already."""
 
     def tell(self, event: SessionEvent) -> list[Block]:
@@ -279,18 +281,49 @@ class Teller:
     def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         return [self._note(None, "Session resumed")] if self._begins else []
 
+    def _open_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        notice = data.get("notice") or "works in its own view of the workspace"
+        return [self._note(event.agent_id, notice)]
+
+    def _drop_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        said = _DROPPED.get(data["why"], f"its own view was removed: {data['why']}")
+        return [self._note(event.agent_id, said)] if said else []
+
+    def _propose_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"lands its changes: {_name_paths(data['paths'])}")]
+
+    def _finish_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        count = data["paths"]
+        where = f"on the branch {data['branch']}" if data.get("branch") else "in the workspace"
+        return [self._note(event.agent_id, f"landed {count} {'name' if count == 1 else 'names'} {where}")]
+
+    def _refuse_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        why = _REFUSED.get(data["why"], data["why"])
+        paths = [one["path"] for one in data.get("conflicts", ())]
+        return [self._note(event.agent_id, f"did not land: {why}{': ' * bool(paths)}{_name_paths(paths)}")]
+
+    def _skip_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"left {data['path']} alone: {data['why']}")]
+
     def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         fact = view(event.recorded)
         if isinstance(fact, FileChanged) and fact.call_id in self._calls:
             self._before.setdefault(fact.call_id, fact.before)
+            if "folder" not in (fact.was, fact.becomes):
+                self._changed[fact.call_id] += 1
         return []
 
     def _end_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         id = data["id"]
         args, before = self._calls.pop(id, None), self._before.pop(id, None)
+        changed = self._changed.pop(id, 0)
         refused, seen = self._refused.pop(id, ""), id in self.seen_diffs
         self.seen_diffs.discard(id)
-        return [draw_call(self._prefix(event.agent_id), args, data, before, refused=refused, seen=seen)]
+        return [
+            draw_call(
+                self._prefix(event.agent_id), args, data, before, refused=refused, seen=seen, changed=changed
+            )
+        ]
 
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._stopped = False
@@ -416,6 +449,26 @@ def _say_why(denied: dict[str, Any]) -> str:
     return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 
+def _name_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return ", ".join(paths[:_MOST_PATHS]) + more
+
+
+_MOST_PATHS = 5
+_REFUSED = {
+    "conflict": "it conflicts with the workspace",
+    "check": "a check failed",
+    "limit": "it is too large",
+    "another_landed": "another attempt landed",
+}
+_DROPPED = {
+    "landed": "",
+    "dropped": "its own view was removed, with the changes in it",
+    "unchanged": "",
+    "lost": "its own view is lost, with the changes in it: its folder is gone",
+}
+"""Why a view went, in words; an empty text: nothing worth a line."""
+
 _HANDLERS = {
     "agent_started": Teller._start_agent,
     "agent_ended": Teller._end_agent,
@@ -436,6 +489,12 @@ _HANDLERS = {
     "error": Teller._fail,
     "compacted": Teller._compact,
     "budget": Teller._tell_budget,
+    "view_opened": Teller._open_view,
+    "view_dropped": Teller._drop_view,
+    "landing_proposed": Teller._propose_landing,
+    "landing_finished": Teller._finish_landing,
+    "landing_refused": Teller._refuse_landing,
+    "landing_skipped": Teller._skip_landing,
     "mode_changed": Teller._change_mode,
     "model_changed": Teller._change_model,
     "rewound": Teller._rewind,

@@ -40,7 +40,7 @@ class Dialect:
     ) -> None:
         self.endpoint = endpoint
         self.model = model
-        self.exchange = Exchange(transport, endpoint, url, headers)
+        self.exchange: Exchange = Exchange(transport, endpoint, url, headers)
         self._lead = f',"{self.messages_field}":['.encode()
         self._wire_key = f"{self.name}:{model.model}"
         self._systems: dict[str, bytes] = {}

@@ -20,6 +20,7 @@ from planck.records import codec
 from planck.toolkit.tool import ArgumentError
 from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.process.environment import allowed
+from planck.workspace.process.isolated import isolated
 from planck.workspace.process.process import Command, start
 
 SEARCH_TIMEOUT = 20.0
@@ -46,7 +47,7 @@ class Engine:
 
     def at(self, root: Root) -> "Engine":
         """The same engine, started in another root."""
-        if root.path == self._root.path:
+        if root.path == self._root.path and root.view is self._root.view:
             return self
         self.program  # noqa: B018 - found once, and by who may write where
         other = copy(self)
@@ -106,7 +107,7 @@ class Engine:
 
     async def _run(self, argv: list[str], records: "_Records") -> "Matches":
         with self._root.folder() as cwd:
-            job = start(Command(argv, cwd, self._outside), on_output=records.feed)
+            job = start(Command(argv, cwd, self._outside, view=self._root.view), on_output=records.feed)
         records.enough = job.end
         try:
             ended = await job.wait(self._timeout)
@@ -213,8 +214,7 @@ def _rg_options(rg: str, root: str) -> list[str]:
 
 
 def _worker_argv(request: dict[str, object]) -> list[str]:
-    worker = Path(__file__).with_name("search_worker.py")
-    return [sys.executable, "-I", "-S", str(worker), codec.encode_str(request)]
+    return [*isolated("planck.tools.builtin.search_worker"), codec.encode_str(request)]
 
 
 def _dot(path: str) -> str:
