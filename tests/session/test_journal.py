@@ -23,7 +23,7 @@ from planck.records.events import (
 from planck.records.outcome import ErrorKind
 from planck.records.redact import Redactor
 from planck.records.usage import Usage
-from planck.session.bus import Bus
+from planck.session.bus import TAIL, Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
 from planck.store.sqlite.store import SqliteStore
@@ -109,6 +109,14 @@ async def test_keys_are_looked_for_once_for_all_that_came_together(store: Sqlite
     journal.publish("a", 1, delta("it is sk-canary!"))
     told = [codec.decode(event.data)["text"] for event in subscription.queue]
     assert told == ["said "] * 3 + ["cat: [redacted]\n", "it is [redacted]!"]
+
+
+async def test_a_reader_that_joins_gets_the_end_of_a_long_answer(store: SqliteStore) -> None:
+    journal = SessionJournal(store, Bus(), FixedClock())
+    said = [f"{number:07} " for number in range(50_000)]
+    for piece in said:
+        journal.publish("a", 1, delta(piece))
+    assert journal.live.snapshot()["a"].text == "".join(said)[-TAIL:]
 
 
 async def test_replay_then_live_has_no_gap_and_nothing_twice(store: SqliteStore) -> None:
