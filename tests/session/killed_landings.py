@@ -29,7 +29,8 @@ from planck.toolkit.landing import Landed, Refused
 from planck.workspace.paths.paths import Root
 from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 from planck.workspace.views.proposal import read_proposal
 from tests.forks import die_at, fork, reap
 from tests.ports import CountedIds, FixedClock

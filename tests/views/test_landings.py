@@ -25,7 +25,8 @@ from planck.toolkit.landing import Landed, Refused
 from planck.workspace.paths.paths import Root
 from planck.workspace.recording.local_images import LocalImages
 from planck.workspace.views.layers import Layers
-from planck.workspace.views.overlay import Opener, OverlayView
+from planck.workspace.views.mounting import Opener
+from planck.workspace.views.overlay import OverlayView
 from tests.ports import CountedIds, FixedClock
 from tests.views.place import git, make_repository, read_tree
 
