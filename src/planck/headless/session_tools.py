@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from planck.config.project import Project
@@ -18,7 +19,9 @@ from planck.tools.builtin.files import Spills, Views
 from planck.tools.command_recording import CommandRecording
 from planck.workspace.process.jobs import Jobs, ShellCommand
 from planck.workspace.recording.recording import Recording
-from planck.workspace.views.view import View
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 
 def make_built_in_tools(
@@ -119,7 +122,7 @@ class SessionTools:
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])
 
-    def give_view(self, agent_id: str, view: View | None) -> None:
+    def give_view(self, agent_id: str, view: "View | None") -> None:
         """Has an agent's tools work in a view of its own; None: in the workspace."""
         self._views.give(agent_id, view)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planck.records.events import (
     CommandRecorded,
@@ -21,10 +22,12 @@ from planck.session.outputs import IMAGES, RECORDING
 from planck.toolkit.journal import Entry
 from planck.tools.recorded import SpoolRecord, remove_spool
 from planck.workspace.paths.paths import Root, WorkspaceError
-from planck.workspace.views.view import View
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 
-async def recover_recordings(log: SessionLog, root: Root, views: Mapping[str, View] = {}) -> None:
+async def recover_recordings(log: SessionLog, root: Root, views: "Mapping[str, View] | None" = None) -> None:
     """Compares each spool that is left with the files, records the changes and removes it.
 
     `views` are those that are open, by agent; the spool of a command in another one stays. A spool whose
@@ -60,7 +63,7 @@ async def recover_recordings(log: SessionLog, root: Root, views: Mapping[str, Vi
             await asyncio.to_thread(remove_spool, spool)
             continue
         agent_id, turn = starts[call_id]
-        own = views.get(agent_id or "")
+        own = (views or {}).get(agent_id or "")
         if own is None and (agent_id in elsewhere or (isolated and elsewhere)):
             continue
         seen = root if own is None else root.within(own)
