@@ -17,7 +17,7 @@ from planck.headless import Selection
 from planck.records.events import LandingFinished, LandingStarted, view
 from tests.forks import die_at, fork, reap
 from tests.views.place import make_template
-from tests.views.test_landing import LINES, Workers, delegate, make_team
+from tests.views.test_landing import LINES, Workers, delegate, edit, make_team
 
 WANTED = "".join([*LINES[:3], "ada's\n", *LINES[4:20], "ben's\n", *LINES[21:]])
 
