@@ -12,6 +12,7 @@ import signal
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from planck.headless import Selection
 from planck.records.events import LandingFinished, LandingStarted, view
@@ -22,7 +23,7 @@ from tests.views.test_landing import LINES, Workers, delegate, edit, make_team
 WANTED = "".join([*LINES[:3], "ada's\n", *LINES[4:20], "ben's\n", *LINES[21:]])
 
 
-def scripts() -> dict[str, list[object]]:
+def scripts() -> dict[str, list[Any]]:
     """An edit that was made before fails when it is done again, and the work goes on. No command here leaves
     a temporary file of its own when it is killed."""
     ada = [edit("line 3\n", "ada's\n"), [("bash", {"command": "cat .env"})], "ada reports"]
