@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from planck.acp_agent.conversation import Conversation
     from planck.records.specs import RunOptions
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_SESSIONS = 64
 _PAGE = 100
@@ -66,7 +66,7 @@ class AcpAgent:
 
     def __init__(self, stream: Duplex, **options: str | None) -> None:
         """`options` are those of `RunOptions` that new sessions begin with."""
-        self.peer = Peer(stream, self)
+        self.peer: Peer = Peer(stream, self)
         self._given: dict[str, Any] = options
         self._client = InitializeRequest(protocol_version=1)
         self._open: dict[str, Conversation] = {}
@@ -298,9 +298,7 @@ class AcpAgent:
                 await asyncio.to_thread(planck.archive.check_own, request.session_id)
                 from planck.records.specs import RunOptions
 
-                session = await planck.resume(
-                    request.session_id, settings=RunOptions(mode=self._options.mode)
-                )
+                session = await planck.reopen(request.session_id, RunOptions(mode=self._options.mode))
             else:
                 assert start is not None
                 session = await start.begin(planck, start.options.team)

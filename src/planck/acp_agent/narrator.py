@@ -106,7 +106,7 @@ class Narrator:
         self.orchestrator: AgentSpec | None = None
         self.replays = True
         """Whether what is told happened before: the client has not shown what the user said then."""
-        self.team = ""
+        self.team: str = ""
         """As it was named when the session began."""
         self._root = root
         self._workspace = workspace

@@ -1,4 +1,4 @@
-"""A mailbox and at most one turn at a time; whoever drives it owns it, and no task outlives its turn."""
+"""A mailbox and at most one turn at a time; its driver owns it, and no task outlives its turn."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.records.usage import Usage
 from planck.toolkit.journal import Entry
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -47,13 +47,13 @@ class Actor:
         self.agent = agent
         self.opening: Envelope | None = None
         """What started the turn in flight."""
-        self.stopping = False
+        self.stopping: bool = False
         """The turn in flight was told to end, and has not ended yet."""
         self.unfinished: UnfinishedTurn | None = None
         """The turn that it continues, or is about to."""
         self._barrier = barrier
         self._before_end = before_end
-        self.has_new_mail = False
+        self.has_new_mail: bool = False
         """Whether mail came since `wait_for_new_mail` began."""
         self._waiting: list[asyncio.Future[None]] = []
         """A list: the deque of an `asyncio.Event` is 600 of an idle agent's 15,000 bytes."""
@@ -114,9 +114,9 @@ class Actor:
     async def run_next_turn(
         self, opening: Envelope, *, over: bool = False, context: Context | None = None
     ) -> None:
-        """Run one turn; whoever drives it then has its end recorded. `over`: it ends as it begins.
+        """Run one turn; its driver then has its end recorded. `over`: it ends as it begins.
 
-        `context` has the context variables that its tools see; None: those of whoever drives it.
+        `context` has the context variables that its tools see; None: those of its driver.
         A cancellation stops the turn, and is raised again once it stands still.
         """
         self.opening = opening

@@ -14,9 +14,9 @@ from planck.config.private import Private, find_private, list_user_homes, privat
 from planck.config.resources import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
-from planck.own_code import keep_out, list_own, say_option
+from planck.own_code import keep_out, list_own
 from planck.records.authority import Confinement, Mode
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.workspace.paths.paths import Root, WorkspaceError, is_inside
 from planck.workspace.process.environment import UserEnvironment
 
@@ -43,22 +43,22 @@ class Project:
         `add_dirs` are folders beside the workspace that agents may work in; nothing else is taken from them.
         `trust` is the user's word for this run, or the trust of the same folder from a project that has it.
         """
-        self.environ = read_environment() if environ is None else environ
-        self.home = _make_absolute(home) if home else find_home(self.environ)
-        self.here = _make_absolute(workspace or ".")
+        self.environ: Mapping[str, str] = read_environment() if environ is None else environ
+        self.home: Path = _make_absolute(home) if home else find_home(self.environ)
+        self.here: Path = _make_absolute(workspace or ".")
         """The folder that the user stands in: the workspace, or one below it."""
         self._is_named, self._user_home = bool(workspace), _find_user_home(self.environ)
-        self.workspace = self.here if workspace else find_workspace(self.here, self._user_home)
+        self.workspace: Path = self.here if workspace else find_workspace(self.here, self._user_home)
         added = [self._check_added(folder) for folder in add_dirs]
-        self.added = tuple(dict.fromkeys(folder for folder in added if folder))
+        self.added: tuple[str, ...] = tuple(dict.fromkeys(folder for folder in added if folder))
         """The folders beside the workspace, canonical."""
-        self.root = Root(self.workspace, others=self.added)
+        self.root: Root = Root(self.workspace, others=self.added)
         """The folders of all sessions here, as they are now: a folder that replaces one is not opened."""
         keep_out((str(self.workspace), *self.added))
         self._opened: set[str] = set()
         """What any session of this process was given beside these: agents may have written there."""
-        self.flags = flags or {}
-        self.trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
+        self.flags: Mapping[str, Any] = flags or {}
+        self.trust: Trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
 
     def _open_trust(self, *, this_run: bool) -> Trust:
         return Trust(self.home, self.workspace, this_run=this_run, environ=self.environ, flags=self.flags)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.authority import Mode
 from planck.records.specs import Limits
@@ -308,7 +309,7 @@ def config_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {"$schema": {"type": "string"}, **body["properties"]},
-        "$defs": {name: _close(part) for name, part in components.items()},
+        "$defs": {name: _close(part) for name, part in codec.drop_examples(components).items()},
     }
 
 

@@ -32,7 +32,7 @@ ResolveMember = Callable[[str, str, str], ModelSpec]
 
 
 IN_PROGRAM = "team"
-"""In the place of a path: a program made the team."""
+"""Stands for the path of a team that a program made; the errors of a file begin with its path."""
 
 
 class TeamFileError(PlanckError):

@@ -25,13 +25,27 @@ from planck.tools.external import ExternalTool, Problem
 
 
 def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
-    """The tool of a TOOL.json, or why there is none."""
+    """The tool of a TOOL.json, or why there is none.
+
+    Example:
+
+        match from_file(".planck/tools/count/TOOL.json"):
+            case Ok(found):
+                session = await p.start(tools=[found])
+            case Err(kind, message):
+                print(kind, message)
+    """
     result = external.from_file(path, environment=read_environment())
     return result if isinstance(result, Err) else Ok(result.value)
 
 
 def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
-    """Returns every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
+    """Returns every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped.
+
+    Example:
+
+        session = await p.start(tools=load_all([".planck/tools"]))
+    """
     if isinstance(dirs, (str, os.PathLike)):
         # A text is iterable too: its characters would be taken for folders, and nothing would be found.
         raise ArgumentError(f"load_all takes a list of folders. Use load_all([{os.fspath(dirs)!r}]).")
@@ -79,7 +93,7 @@ class ToolFiles:
         views: Views,
         recording: CommandRecording | None = None,
     ) -> None:
-        self.resources = project.resources
+        self.resources: Resources = project.resources
         self._environ = project.command_environ
         self._views = views
         self._spill = spill

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from planck.headless.services.explain import explain_call as explain_call
     from planck.headless.services.files import WorkspaceFiles as WorkspaceFiles
     from planck.headless.services.reopening import carry_over as carry_over
-    from planck.headless.services.reopening import find_left as find_left
     from planck.headless.services.setup import Candidate as Candidate
     from planck.headless.services.setup import Setup as Setup
     from planck.headless.services.stored_views import StoredViews as StoredViews

@@ -16,9 +16,8 @@ from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
-from planck.tools.command_recording import CommandRecording
+from planck.tools.command_recording import CommandRecording, make_recording
 from planck.workspace.process.jobs import Jobs, ShellCommand
-from planck.workspace.recording.recording import Recording
 
 if TYPE_CHECKING:
     from planck.workspace.views.view import View
@@ -57,7 +56,7 @@ class SessionTools:
         self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
         on = project.config.undo.commands and not dry_run
-        self._recording = CommandRecording(_make_recording, spills, project.command_environ) if on else None
+        self._recording = CommandRecording(make_recording, spills, project.command_environ) if on else None
         built_in = make_built_in_tools(project, self, spills, self._jobs, self._views, self._recording)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
@@ -144,12 +143,6 @@ class SessionTools:
         await self._jobs.record_running()
 
 
-def _make_recording() -> Recording:
-    from planck.workspace.recording.client import SeccompRecording  # not before the first command
-
-    return SeccompRecording()
-
-
 def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -165,7 +158,7 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
 
 
 def check_tool(tool: object) -> None:
-    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    """Raises for something else than a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
         raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")
     if getattr(tool, "needs_object", False):

@@ -108,7 +108,7 @@ class SessionWiring:
             deps=plan.deps,
         )
         scribe = Scribe(journal, None)
-        self.hooks = Hooks(
+        self.hooks: Hooks = Hooks(
             runtime.project,
             plan.session_id,
             scribe,
@@ -116,12 +116,12 @@ class SessionWiring:
             off=options.dry_run,
             program=plan.hooks,
         )
-        self.team = Team(
+        self.team: Team = Team(
             plan.session_id,
             journal=journal,
             ids=runtime.ids,
             clock=runtime.clock,
-            limits=runtime.project.config.limits,
+            limits=plan.limits,
             build=self.build,
             accounts=plan.accounts,
             hear_end=self._forget,
@@ -129,12 +129,12 @@ class SessionWiring:
             lander=self,
         )
         fallback = options.fallback_model
-        self.seats = Seats(
+        self.seats: Seats = Seats(
             runtime.providers,
             runtime.peers,
             Briefing(self.team),
             scribe,
-            wait_s=runtime.project.config.limits.wait_s,
+            wait_s=plan.limits.wait_s,
             fallback=runtime.providers.resolve(fallback) if fallback else None,
             watch=self._watch if plan.hooks else None,
             compactors=runtime.compactors,
@@ -224,6 +224,14 @@ class SessionWiring:
 
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()
+
+    async def end_commands(self) -> None:
+        """Ends the commands that were left in the background."""
+        await self._plan.tools.aclose()
+
+    async def record_running(self) -> None:
+        """Records what commands in the background have changed until now."""
+        await self._plan.tools.record_running()
 
     @property
     def commands(self) -> "tuple[ShellCommand, ...]":

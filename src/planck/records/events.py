@@ -3,7 +3,7 @@
 Unknown types and fields survive by construction: nothing here decodes `data` until somebody asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -434,7 +434,7 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
     type: ClassVar[str] = "file_changed"
-    unseen = ("before", "keys")
+    unseen: ClassVar[tuple[str, ...]] = ("before", "keys")
     plain = True
     names_paths = True
     call_id: str
@@ -582,7 +582,7 @@ class Compacted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "compacted"
     behind_checkpoint = True
     repeats = True
-    unseen = ("messages", "summary", "plan")
+    unseen: ClassVar[tuple[str, ...]] = ("messages", "summary", "plan")
     plain = True
     noted = True
     messages: tuple[Message, ...]
@@ -608,7 +608,7 @@ class Rewound(View, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "rewound"
     repeats = True
-    unseen = ("messages",)
+    unseen: ClassVar[tuple[str, ...]] = ("messages",)
     plain = True
     to: int
     messages: tuple[Message, ...]
@@ -768,7 +768,7 @@ def list_types(trait: str) -> frozenset[str]:
 
 DELTAS = list_types("delta")
 
-decode_event = msgspec.json.Decoder(Event).decode
+decode_event: Callable[[bytes | bytearray | memoryview | str], Event] = msgspec.json.Decoder(Event).decode
 """Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
 
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}

@@ -188,9 +188,14 @@ class SharedOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class RunOptions(SharedOptions, frozen=True, kw_only=True):
-    """What one run of a session is told, beside the configuration; a default leaves it to the configuration.
+    """Options of one run of a session; a default leaves the option to the configuration.
 
     `team`, `name` and `agent` are for a new session. What the log keeps of it: `SessionOptions`.
+
+    Example:
+
+        pirate = RunOptions(system_prompt="You are a pirate.", disallowed_tools=("bash",))
+        planck.run("Say hello.", settings=pirate)
     """
 
     dry_run: bool = False
@@ -249,6 +254,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """The whole team works in one view."""
     session_budget: dict[str, float] = {}
     """By unit, what the configuration gives the session over all its runs."""
+    program_tools: tuple[str, ...] = ()
+    """Names of the tools that the embedding program passed: a resume needs them again."""
 
 
 RECORDED = tuple(name for name in SessionOptions.__struct_fields__ if name in RunOptions.__struct_fields__)

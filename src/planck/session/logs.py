@@ -52,8 +52,8 @@ class SessionLog:
         self.store = store
         self.journal = journal
         self.id = id
-        self.name = name
-        self.opened_at = store.head
+        self.name: str = name
+        self.opened_at: int = store.head
         self._library = library
 
     @property
@@ -208,7 +208,7 @@ class SessionLogs:
 
 
 class OwnStores:
-    """In the place of a library: of a session whose store the program has."""
+    """Replaces a library for a session whose store the program has."""
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:

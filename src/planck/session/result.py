@@ -76,7 +76,13 @@ class Touched(msgspec.Struct):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a run: its status, its text, what it cost and what went wrong."""
+    """What came of a run: its status, its text, what it cost and what went wrong.
+
+    Example:
+
+        result = planck.run("Say hello.")
+        print(result.text if result.ok else result.errors, result.cost_usd)
+    """
 
     status: TurnStatus
     text: str = ""

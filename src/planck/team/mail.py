@@ -84,7 +84,7 @@ class Mail:
         """`members` are the live ones by id, as the team keeps them."""
         self.asks: dict[str, Ask] = {}
         """Those that are not settled, by the id of their envelope."""
-        self.sent = Sent()
+        self.sent: Sent = Sent()
         self.accounts = accounts
         self._echoes = Echoes()
         self._journal = journal
@@ -93,7 +93,7 @@ class Mail:
         self._limits = limits
         self._members = members
         self._lander = lander
-        self.under_way = _UnderWay()
+        self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
@@ -106,13 +106,14 @@ class Mail:
         steer: bool = False,
         origin: Origin = Origin.USER,
         request: RequestKey | None = None,
+        id: str = "",
     ) -> Accepted | Err:
         """Send what the user says; returns once it would survive a power cut. Steering joins a turn.
 
         What a hook or the runtime says in the user's place goes on with the user's newest message.
-        The key of a request is the message's id.
+        The key of a request is the message's id; `id` is one of `new_id`.
         """
-        id = request.key if request else self._ids.new(origin.value)
+        id = request.key if request else id or self.new_id(origin)
         message = user_text(said) if isinstance(said, str) else said
         images = tuple(part for part in message.parts if isinstance(part, Image))
         envelope = Envelope(
@@ -133,6 +134,15 @@ class Mail:
             text = f"{target.name} ended before it received the message. Send it to another agent."
             return Err(ErrorKind.TARGET_GONE, text)
         return refused or Accepted(id, posting.seq)
+
+    def new_id(self, origin: Origin) -> str:
+        """Returns an id for a prompt that its sender may withdraw."""
+        return self._ids.new(origin.value)
+
+    async def withdraw(self, id: str, target: Member) -> None:
+        """Takes back a prompt of that id: not yet read, it is never worked on."""
+        if id in target.actor.agent.history.unread:
+            await self._drop(id, target)
 
     async def announce(self, text: str, receivers: Iterable[Member]) -> None:
         """Tell agents what the user changed around them; it wakes nobody, and nobody answers it."""
@@ -214,7 +224,7 @@ class Mail:
     async def respond(
         self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
     ) -> Outcome:
-        """Answer whoever sent the ask or task at hand, else the delegator."""
+        """Answer the sender of the ask or task at hand, else the delegator."""
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
             return await self._answer_now(caller, at_hand, text, call_id)
@@ -469,7 +479,9 @@ class Mail:
 
     async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
-        id, target = ask.envelope.id, ask.target
+        await self._drop(ask.envelope.id, ask.target)
+
+    async def _drop(self, id: str, target: Member) -> None:
         expired = Delivery(ids=(id,), state="expired")
         target.actor.agent.held.add(id)  # its turn must not begin before that is in the log
         try:
@@ -508,8 +520,8 @@ class _UnderWay:
     """The envelopes that are on their way into the log: as many at once as agents may send."""
 
     def __init__(self) -> None:
-        self.by_receiver = Counter[str]()
-        self.by_root = Counter[str]()
+        self.by_receiver: Counter[str] = Counter[str]()
+        self.by_root: Counter[str] = Counter[str]()
         """Those that count for `limits.messages`."""
         self._postings: set[_Posting] = set()
 
@@ -545,16 +557,16 @@ class _Posting:
         """`held`: in its place in the mailbox from the commit on, but not worked on before the barrier."""
         self.envelope = envelope
         self.target = target
-        self.recorded = False
+        self.recorded: bool = False
         self.seq = 0
-        self.arrived = False
+        self.arrived: bool = False
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        held = self._held and self in self._mail.under_way  # whoever would release it may have gone
+        held = self._held and self in self._mail.under_way  # the sender that would release it may have gone
         self._mail.under_way.discard(self)
         self.arrived = self._mail.hand_over(self.envelope, held=held)
 

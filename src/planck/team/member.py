@@ -7,8 +7,8 @@ class Member:
     """One agent of a team, and what the team keeps about it."""
 
     def __init__(self, actor: Actor, *, depth: int, since: float) -> None:
-        self.id = actor.agent.id
-        self.name = actor.agent.spec.name
+        self.id: str = actor.agent.id
+        self.name: str = actor.agent.spec.name
         self.actor = actor
         """Another one after a crash, with the same id and name."""
         self.depth = depth

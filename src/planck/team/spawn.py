@@ -222,7 +222,7 @@ def _take_kind(args: dict[str, Any], kind: AgentKind | None) -> dict[str, Any]:
 
 
 def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
-    """Returns what a call wants to lend; None: nothing, whoever works draws on what the caller has."""
+    """Returns what a call wants to lend; None: nothing, and the worker draws on what the caller has."""
     if args.get("budget") is None:
         return None
     try:
@@ -284,7 +284,7 @@ def _check_limits(team: Team, caller: Member) -> Err | None:
 
 
 def check_room(team: Team) -> Err | None:
-    """Returns why a team can have no more agents, whoever wants to add one."""
+    """Returns why a team can have no more agents."""
     limits = team.limits
     if len(team.members) >= limits.live_agents:
         limit = limits.live_agents

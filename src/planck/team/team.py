@@ -38,7 +38,7 @@ from planck.toolkit.tool import Tool
 if TYPE_CHECKING:
     from planck.team.restore import BuildAgent, RestoredAgent
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _CUT_OFF = "was stopped when the previous run ended"
 _RESTARTS = 3
@@ -73,11 +73,11 @@ class Team:
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), lander)
-        self.total = 0
+        self.mail: Mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), lander)
+        self.total: int = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
-        """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
+        """By agent: tools that no file and no peer has, for building it, after a crash too."""
         self._journal = journal
         self._clock = clock
         self._build = build
@@ -91,13 +91,13 @@ class Team:
         self._left: set[str] = set()
         """Agents whose turn is left open for a resume."""
         self.context: Context | None = None
-        """The context variables of whoever prompted last: turns that begin from then on have them."""
+        """The context variables of the last prompt: turns that begin from then on have them."""
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
 
     @property
     def accounts(self) -> Accounts:
-        """Who pays for its work; whoever builds its agents has the same ones."""
+        """Who pays for its work; its agents are built with the same ones."""
         return self.mail.accounts
 
     @property
@@ -169,7 +169,7 @@ class Team:
             started = AgentStarted(agent=member.spec, call_id=call_id, account=lender)
             await self._journal.record(spec.id, 0, started, *facts)
         except asyncio.CancelledError:
-            self._start(member)  # the journal commits what it took: it has started, whoever still waits
+            self._start(member)  # the journal commits what it took: the agent has started
             raise
         except BaseException:
             del self._members[spec.id]
@@ -246,7 +246,7 @@ class Team:
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
         self._halted = True
-        # Also whoever waits for mail: the end of another's turn sends some, and would wake it.
+        # Also the agents that wait for mail: the end of another's turn sends some, and would wake it.
         resting = [self._cancel(member) for member in self.members if not member.actor.working]
         for member in self.members:
             self._abort(member, status)
@@ -273,7 +273,7 @@ class Team:
             return
         member.end_reason = why
         self.mail.stop_waiting(member)
-        # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
+        # A task of its own: the destroying agent may itself be stopped, and the end must still be recorded.
         chore = self._do(self._record_destroyed(member, why))
         await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
@@ -331,10 +331,10 @@ class Team:
             await close_all(partial(wait_for_end, *self._chores), self._halt_working, *drives)
         finally:
             self._halted = True
-            self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
+            self._changed.set()  # for those that still wait for the team to settle: nobody drives it any more
 
     async def suspend(self) -> None:
-        """As `aclose`, but turns that wait for the user stay open in the log: whoever resumes asks again."""
+        """As `aclose`, but turns that wait for the user stay open in the log: a resume asks again."""
         waiting = [member for member in self.members if member.actor.waits_for_user]
         self._left.update(member.id for member in waiting)
         for member in waiting:
@@ -412,7 +412,7 @@ class Team:
         actor = member.actor
         try:
             opening = await actor.wait_for_opening()
-            if opening.sender == USER and opening.root:  # whoever speaks for the user may go on with the same
+            if opening.sender == USER and opening.root:  # a hook may go on with the same
                 self._over.discard(opening.root)
             over = opening.root in self._over
             if over:  # the reports of what was stopped, and tasks behind it, would have the team work on
@@ -430,7 +430,7 @@ class Team:
         fatal: Exception | None = None
         while True:
             if (task := asyncio.current_task()) and task.cancelling():
-                raise crash  # it stands in the place of the cancellation: nothing is left to be driven
+                raise crash  # instead of the cancellation: nothing is left to be driven
             try:
                 if _is_taken_over(crash):
                     self._give_up(crash)

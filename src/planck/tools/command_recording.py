@@ -41,6 +41,12 @@ class RecordedCall:
             raise
 
 
+def make_recording() -> Recording:
+    from planck.workspace.recording.client import SeccompRecording  # not before the first command
+
+    return SeccompRecording()
+
+
 class CommandRecording:
     """One for each session; owns the recorder."""
 

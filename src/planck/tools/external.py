@@ -64,7 +64,7 @@ class ExternalTool(Tool):
         fields = _parse_fields(content, path)
         self.path = path
         self.command: str = fields["command"]
-        self.fingerprint = hashlib.sha256(content).hexdigest()
+        self.fingerprint: str = hashlib.sha256(content).hexdigest()
         self._template = compile_template(self.command)
         self._environment = allowed(environment)
         self._withheld = find_withheld(environment)

@@ -220,6 +220,11 @@ path = b"at-the-end\\0"
 ctypes.memmove(address + size - len(path), path, len(path))
 assert libc.mkdir(ctypes.c_void_p(address + size - len(path)), 0o755) == 0
 ctypes.memmove(address + size - 4, b"aaaa", 4)
+family = b"\\x01\\0across-pages-s\\0"
+two = mmap.mmap(-1, 2 * size)
+middle = ctypes.addressof(ctypes.c_char.from_buffer(two)) + size - 6
+ctypes.memmove(middle, family, len(family))
+assert libc.bind(libc.socket(1, 1, 0), ctypes.c_void_p(middle), len(family)) == 0
 for wild in (None, 1, address + size, address + size - 4, 2**47):
     for call in (lambda p: libc.mkdir(p, 0), lambda p: libc.open(p, 1), lambda p: libc.rename(p, p),
                  lambda p: libc.syscall(437, -100, p, p, 24), lambda p: libc.unlinkat(99, p, 0),
@@ -235,4 +240,4 @@ os._exit(0)
 """
     done = await place.python(script)
     assert done.output.strip() == "ok", done.output
-    assert list(place.changes()) == ["at-the-end"]
+    assert list(place.changes()) == ["across-pages-s", "at-the-end"]

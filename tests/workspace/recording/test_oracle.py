@@ -27,8 +27,9 @@ def consult(user: int, mode: str, seeds: int, first: int = 0) -> dict[str, Any]:
     """Runs the oracle as a user, whose own interpreter it is: root's may lie in root's home."""
     if mode == "workspace" and sandbox_program() is None:
         pytest.skip("bubblewrap is not installed")
-    # Not below /tmp, which the sandbox hides.
-    base = tempfile.mkdtemp(prefix="planck-oracle-", dir="/var/lib" if user else SOURCE)
+    # Not below /tmp, which the sandbox hides, and not in a repository.
+    home = next(folder for folder in ("/opt", str(Path.home()), "/tmp") if os.access(folder, os.W_OK))
+    base = tempfile.mkdtemp(prefix="planck-oracle-", dir=home)
     try:
         os.chown(base, user, user)
         packages = [str(SOURCE / "src"), str(SOURCE), *(path for path in sys.path if "site-packages" in path)]

@@ -34,6 +34,16 @@ async def test_a_command_runs_as_without_a_recorder(place: Place) -> None:
     assert (await place.run("kill -9 $$")).exit_code == 137
 
 
+async def test_a_command_inherits_no_descriptor_of_the_recorder(place: Place) -> None:
+    """Not its own spool, and no listener or socket of a command that runs beside it."""
+    other = asyncio.ensure_future(place.run("while [ ! -e end ]; do sleep 0.02; done", spool="other"))
+    await until(place.spool.with_name("other").exists)
+    done = await place.python("import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))")
+    (place.ws / "end").touch()
+    await other
+    assert done.output.strip() == "[0, 1, 2, 3]"  # the last one reads the folder
+
+
 async def test_changes_are_compared_with_what_was_there_first(place: Place) -> None:
     (place.ws / "a").write_text("old\n")
     os.chmod(place.ws / "a", 0o640)

@@ -103,7 +103,7 @@ class Teller:
         """Calls whose whole diff was on the screen when they were approved: it is not drawn again."""
         self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
         """The newest last."""
-        self.answered = False
+        self.answered: bool = False
         """Whether the orchestrator's newest text was told already."""
 
     def tell(self, event: SessionEvent) -> list[Block]:

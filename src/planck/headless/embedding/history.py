@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planck.headless.session_setup import refuse
+from planck.headless.embedding.arguments import refuse
 from planck.records.events import (
     USER,
     AssistantSaid,
@@ -25,7 +25,7 @@ from planck.records.usage import Usage
 from planck.toolkit.truncate import truncate
 
 IMPORTED = "imported"
-"""In the place of the model's name: nobody knows which one wrote it."""
+"""Stands for the model's name: nobody knows which one wrote it."""
 
 
 def read_history(messages: Any, agent_id: str, ids: Ids) -> list[list[View]]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from planck.headless.session_setup import refuse
+from planck.headless.embedding.arguments import refuse
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, Message, Part, Text, ToolCall
@@ -20,7 +20,14 @@ T = TypeVar("T")
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """What a hook returns to stop something; the model, or the caller of `run`, reads the reason."""
+    """What a hook returns to stop something; the model, or the caller of `run`, reads the reason.
+
+    Example:
+
+        class NoPoems(Hooks):
+            def after_run(self, text: str) -> Refuse | None:
+                return Refuse("Do not write poems.") if "rose" in text else None
+    """
 
     reason: str
     final: bool = False
@@ -28,7 +35,14 @@ class Refuse(msgspec.Struct, frozen=True):
 
 
 class ToolUse(msgspec.Struct, frozen=True):
-    """A call of a tool, with arguments that were validated."""
+    """A call of a tool, with arguments that were validated.
+
+    Example:
+
+        class Log(Hooks):
+            def before_tool(self, use: ToolUse) -> None:
+                print(use.agent, use.tool, use.args)
+    """
 
     agent: str
     """The name of the agent."""
@@ -38,7 +52,16 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True):
-    """A call of a model; what a hook changes here is sent and not recorded."""
+    """A call of a model; what a hook changes here is sent and not recorded.
+
+    A tool that a hook takes out of `tools` is not offered, and a call of it is refused.
+
+    Example:
+
+        class Brief(Hooks):
+            def before_model(self, use: ModelUse) -> ModelUse:
+                return msgspec.structs.replace(use, system=f"{use.system}\\nBe brief.")
+    """
 
     agent: str
     model: str
@@ -94,6 +117,8 @@ class ProgramHooks:
 
     def __init__(self, hooks: Sequence[Hooks]) -> None:
         self._hooks = tuple(hooks)
+        self._hidden: dict[str, set[str]] = {}
+        """By agent: the tools that its last request to a model would have had without the hooks."""
 
     def __bool__(self) -> bool:
         return bool(self._hooks)
@@ -102,6 +127,8 @@ class ProgramHooks:
         self, agent: str, call_id: str, tool: str, args: dict[str, Any]
     ) -> Refuse | dict[str, Any]:
         """Returns the arguments that the call has in the end."""
+        if tool in self._hidden.get(agent, ()):  # a model may know it from earlier steps, or guess it
+            return Refuse("it was not offered in this step")
         for hook in self._hooks:
             use = ToolUse(agent, call_id, tool, deepcopy(args))  # what it changes in place is not a wish
             found = await _wait(hook.before_tool(use))
@@ -149,13 +176,23 @@ class ProgramHooks:
 
     def watch(self, provider: Provider, model: str, name_agent: Callable[[str], str]) -> Provider:
         """Returns a provider that asks the hooks about each request and each answer."""
-        return _Watched(provider, self._hooks, model, name_agent) if self._hooks else provider
+        return _Watched(provider, self._hooks, model, name_agent, self._hide) if self._hooks else provider
+
+    def _hide(self, agent: str, tools: set[str]) -> None:
+        self._hidden[agent] = tools
 
 
 class _Watched:
     def __init__(
-        self, provider: Provider, hooks: Sequence[Hooks], model: str, name_agent: Callable[[str], str]
+        self,
+        provider: Provider,
+        hooks: Sequence[Hooks],
+        model: str,
+        name_agent: Callable[[str], str],
+        hide: Callable[[str, set[str]], None],
     ) -> None:
+        """`hide` is told which tools of an agent its model is not offered."""
+        self._hide = hide
         self._provider = provider
         self._hooks = hooks
         self._model = model
@@ -176,6 +213,7 @@ class _Watched:
             if isinstance(found, Refuse):
                 raise _refuse_call(found)
             use = _expect(found, ModelUse, use, "before_model", "Refuse, a ModelUse or None")
+        self._hide(before.agent, set(before.tools).difference(use.tools))
         async with aclosing(self._provider.stream(_change(request, before, use))) as items:
             async for item in items:
                 yield await self._look_at(use, item) if isinstance(item, AssistantMessage) else item

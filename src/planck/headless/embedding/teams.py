@@ -6,7 +6,8 @@ from typing import Any, get_args
 import msgspec
 
 from planck.config.teams import IN_PROGRAM, MemberEntry, TeamFile, make_members, read_shape
-from planck.headless.session_setup import SessionSetup, refuse
+from planck.headless.embedding.arguments import refuse
+from planck.headless.session_setup import SessionSetup
 from planck.headless.session_tools import check_tool
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
@@ -21,7 +22,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
     A member of type `orchestrator` gets your prompts; there is exactly one in a team.
 
-        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash", my_tool])
+    Example:
+
+        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash"])
     """
 
     type: str
@@ -54,7 +57,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Team(msgspec.Struct, frozen=True, kw_only=True):
     """A team that a program makes, for `start(team=...)`.
 
-    Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+    Example:
+
+        team = Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+        planck.run("Say hello.", team=team)
     """
 
     members: Sequence[Member]

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from planck.headless.embedding.arguments import refuse
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import refuse
 from planck.headless.structured import AnswerSchema
 from planck.records.messages import Image, Text, UserMessage, user_text
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -19,7 +19,14 @@ T = TypeVar("T")
 
 
 class TypedResult(RunResult, Generic[T], frozen=True, kw_only=True):
-    """The result of `run(output_type=T)`."""
+    """The result of `run(output_type=T)`.
+
+    Example:
+
+        result = planck.run("Name two cities.", output_type=list[str])
+        for city in result.require_data():
+            print(city)
+    """
 
     data: T | None = None
     """The answer; None where the run did not complete with one. `require_data` raises there."""

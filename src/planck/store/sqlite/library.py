@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from planck.own_code import say_option
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_option
 from planck.records.ports import Ids
 from planck.store.names import (
     BEGINNING,
@@ -40,7 +39,7 @@ from planck.store.threads import finish_blocking, hand_over
 if TYPE_CHECKING:
     from planck.store.library import Contents, Entry, LocalLibrary
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

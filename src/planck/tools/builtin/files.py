@@ -133,8 +133,8 @@ class AgentView:
     __slots__ = ("root", "seen")
 
     def __init__(self, root: Root, seen: Seen) -> None:
-        self.root = root
-        self.seen = seen
+        self.root: Root = root
+        self.seen: Seen = seen
 
 
 class Views:

@@ -85,7 +85,7 @@ class Root:
         others: Iterable[str] = (),
     ) -> None:
         """`others` are directories beside it, whose files have absolute paths."""
-        self.path = Path(os.path.realpath(path))
+        self.path: Path = Path(os.path.realpath(path))
         self._identity = _Identity(self.path)
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected

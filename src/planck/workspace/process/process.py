@@ -249,7 +249,7 @@ class Job:
         on_output: Callable[[bytes], None] | None,
         release: Callable[[], None],
     ) -> None:
-        self.begun = level is not Containment.BUBBLEWRAP
+        self.begun: bool = level is not Containment.BUBBLEWRAP
         """Whether more than the sandbox's own setting up happened: only then did the command run."""
         self._process = process
         self._setting_up = b""

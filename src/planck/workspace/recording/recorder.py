@@ -207,7 +207,7 @@ class Recorder:
     def _take_request(self) -> None:
         """Descriptors: a text, a socket for the answer, the working folder, the spool, perhaps a view, and
         those of the command."""
-        data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS)
+        data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS, socket.MSG_CMSG_CLOEXEC)
         if not data:
             os._exit(0)
         with os.fdopen(fds[0], "rb") as file:
@@ -258,7 +258,7 @@ class Recorder:
         os.close(failing)
         try:
             with os.fdopen(failed, "rb") as words, ours:
-                _, listeners, _, _ = socket.recv_fds(ours, 1, 1)
+                _, listeners, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
                 problem = words.read()
         except BaseException:
             os.kill(pid, signal.SIGKILL)
@@ -338,7 +338,7 @@ def probe(filter: Filter) -> int:
     theirs.close()
     try:
         with ours:
-            word, listeners, _, _ = socket.recv_fds(ours, 16, 1)
+            word, listeners, _, _ = socket.recv_fds(ours, 16, 1, socket.MSG_CMSG_CLOEXEC)
         if not listeners:
             return int(word or errno.EIO)
         return _answer_probe(listeners[0], filter)
