@@ -12,30 +12,25 @@ import signal
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from planck.headless import Selection
 from planck.records.events import LandingFinished, LandingStarted, view
 from tests.forks import die_at, fork, reap
 from tests.views.place import make_template
-from tests.views.test_landing import LINES, Workers, delegate, make_team
+from tests.views.test_landing import LINES, Workers, delegate, edit, make_team
 
 WANTED = "".join([*LINES[:3], "ada's\n", *LINES[4:20], "ben's\n", *LINES[21:]])
 
 
-def scripts() -> dict[str, list[object]]:
-    """Whatever was done before: an edit that was made already fails, and the work goes on."""
-    own = {name: [(("bash", {"command": command}))] for name, command in COMMANDS.items()}
-    return {
-        "lead": [delegate("ada", "ben"), "wait", "wait", "over", "over", "over"],
-        "ada": [own["ada"], "ada reports", own["ada"], "ada reports"],
-        "ben": [own["ben"], "ben reports", own["ben"], "ben reports"],
-    }
-
-
-COMMANDS = {
-    "ada": "sed -i \"s/^line 3$/ada's/\" shared.txt; sh -c 'cat .env > /dev/null'",
-    "ben": 'sed -i "s/^line 20$/ben\'s/" shared.txt; echo b > by-ben; rm -f src/file2.txt',
-}
+def scripts() -> dict[str, list[Any]]:
+    """An edit that was made before fails when it is done again, and the work goes on. No command here leaves
+    a temporary file of its own when it is killed."""
+    ada = [edit("line 3\n", "ada's\n"), [("bash", {"command": "cat .env"})], "ada reports"]
+    more = [("bash", {"command": "echo b > by-ben; rm -f src/file2.txt"})]
+    ben = [edit("line 20\n", "ben's\n"), more, "ben reports"]
+    lead = [delegate("ada", "ben"), "wait", "wait", "over", "over", "over"]
+    return {"lead": lead, "ada": [*ada, *ada], "ben": [*ben, *ben]}
 
 
 async def begin(folder: Path, at: int) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from planck import Member, Planck, Team
-from planck.headless import Selection
+from planck.cli.tell.blocks import Told
+from planck.cli.tell.styled import as_text
+from planck.cli.tell.teller import Teller
+from planck.headless import Selection, SessionEvent
 from planck.records.events import (
     Envelope,
     LandingFinished,
@@ -342,3 +345,37 @@ async def test_flags_of_an_isolated_run_that_do_not_fit_are_refused_before_it_be
     ):
         done = await bench.run("run", "go", *words)
         assert (done.code, done.error_kind) == (2, "invalid_args"), (words, done)
+
+
+async def test_a_terminal_says_what_landed_and_what_was_refused(tmp_path: Path) -> None:
+    place = Workers(tmp_path)
+    scripts = {
+        "lead": [delegate("ada", "ben"), "wait", "wait", "over", "over"],
+        "ada": [edit("line 3\n", "ada's\n"), "ada reports"],
+        "ben": [
+            edit("line 3\n", "ben's\n"),
+            _until(place.work / "shared.txt", "ada's", "ben reports"),
+            "I give up",
+            "really",
+        ],
+    }
+    async with place.open(**scripts) as planck:
+        session = await planck.start(make_team("ada", "ben"), mode="full")
+        await session.run("go")
+        reports = [fact.text for fact in facts(session, Envelope) if fact.sender_name == "ben"]
+        assert "[planck: The changes of ben did not land after 3 attempts" in reports[-1]
+        teller = Teller(session.members)
+        events = [SessionEvent(getattr(event, "recorded", event), session.id) for event in session.recorded()]
+        told = [block for event in events for block in teller.tell(event) if isinstance(block, Told)]
+        lines = [as_text(line) for block in told for line in block.lines]
+    assert "ada landed 1 name in the workspace" in lines
+    assert "ben did not land: it conflicts with the workspace: shared.txt" in lines
+
+
+def _until(file: Path, text: str, said: str) -> Any:
+    async def wait(request: Any) -> str:
+        while text not in file.read_text():
+            await asyncio.sleep(0.01)
+        return said
+
+    return wait
