@@ -52,7 +52,14 @@ class RunBudget(msgspec.Struct, frozen=True):
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or a link that is not what it was before the run."""
+    """A file or a link that is not what it was before the run.
+
+    Example:
+
+        result = planck.run("Say hello.")
+        for file in result.changes:
+            print(file.path, file.added, file.removed, file.agent)
+    """
 
     path: str
     agent: str
@@ -142,7 +149,7 @@ class RunTally:
         self._status, self._text, self._final = TurnStatus.FAILED, "", ""
         self._began, self._worked = "", 0
         self._by_call: dict[str, set[str]] = {}
-        self.names = self._costs.names
+        self.names: dict[str, str] = self._costs.names
         self.touched: dict[str, Touched] = {}
         """By path: what changed in it."""
         self.unlanded: dict[str, dict[str, Touched]] = {}

@@ -13,7 +13,7 @@ from planck.closing import close_all
 from planck.records.outcome import PlanckError
 from planck.workspace.process.process import Job
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 REMEMBERED = 64
 """Commands that ended and can still be named: each has the ends of its output in memory."""
