@@ -582,8 +582,10 @@ def test_a_result_of_a_team_tool_says_what_waits_and_what_stays() -> None:
         "Task delegated. End your turn now unless you can delegate something else in parallel that won't be "
         "blocked by this delegation. The result will arrive in a future turn."
     )
-    assert ends[:3] == [given, given, f"{given} bob has 1 message to work on first."]
-    assert ends[3] == f"{given} bob has 2 messages to work on first."
+    told = [f"Task {task.id} is with bob. {given}" for task in made.recorded("message") if task.kind == "task"]
+    assert ends[:2] == told[:2]
+    assert ends[2] == f"{told[2]} bob has 1 message to work on first."
+    assert ends[3] == f"{told[3]} bob has 2 messages to work on first."
     stopped = "Agent interrupted. It was waiting for its model; any changes it made remain."
     assert ends[4] == f"{stopped} It continues with 3 messages from its queue."
     assert ends[6].startswith("Agent destroyed. Not finished: 'second', 'third', 'xxx")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 
 import msgspec
@@ -37,10 +37,20 @@ class UnfinishedTurn(msgspec.Struct, frozen=True):
     text: str
 
 
+Review = Callable[[Agent, Envelope], Awaitable[Envelope | None]]
+"""Looks at a turn that would end, and returns what the agent is told to go on; None: it ends."""
+_CAPPED = (
+    "Stopped after {} model calls in one turn, before its checks passed. Resume the session, or raise "
+    "limits.steps."
+)
+
+
 class Actor:
-    def __init__(self, agent: Agent, *, barrier: bool) -> None:
-        """`barrier`: a turn's end waits until it would survive a power cut."""
+    def __init__(self, agent: Agent, *, barrier: bool, review: Review | None = None) -> None:
+        """`barrier`: a turn's end waits until it would survive a power cut. `review` may send it back to work
+        before it ends."""
         self.agent = agent
+        self._review = review
         self.opening: Envelope | None = None
         """What started the turn in flight."""
         self.stopping = False
@@ -132,14 +142,32 @@ class Actor:
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
         if self.unfinished:
-            return await self._continue(self.unfinished)
-        # It may have been taken back since.
-        return await run_turn(self.agent, opening) if self.agent.can_begin(opening) else ""
+            text = await self._continue(self.unfinished)
+        elif self.agent.can_begin(opening):
+            text = await run_turn(self.agent, opening)
+        else:  # it was taken back since
+            return ""
+        while self._review and (told := await self._review(self.agent, opening)):
+            text = await self._go_on(opening, told)
+        return text
+
+    async def _go_on(self, opening: Envelope, told: Envelope) -> str:
+        """Works on in the same turn, on what it is told; the steps that were taken count."""
+        agent, whole = self.agent, self.agent.bounds
+        left = whole.max_steps - agent.steps
+        if left < 1:
+            raise PlanckError(ErrorKind.ITERATION_CAP, _CAPPED.format(whole.max_steps))
+        await agent.tell(told)
+        agent.bounds = msgspec.structs.replace(whole, max_steps=left)
+        try:
+            return await run_turn(agent, opening)
+        finally:
+            agent.bounds = whole
 
     async def _continue(self, turn: UnfinishedTurn) -> str:
         """Asks the user again first. The steps that were taken count, but the results are always read."""
         agent, whole = self.agent, self.agent.bounds
-        await agent.continue_step(turn.opening, turn.spent, turn.text)
+        await agent.continue_step(turn.opening, turn.spent, turn.text, turn.steps)
         left = max(1, whole.max_steps - turn.steps)
         agent.bounds = msgspec.structs.replace(whole, max_steps=left)
         try:

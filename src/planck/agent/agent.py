@@ -139,6 +139,8 @@ class Agent:
         self.turn_usage = Usage()
         self.tally = Tally()
         self.turn_text = ""
+        self.steps = 0
+        """Answers of the turn at hand."""
         self.excesses = 0
         """Answers of this turn that were too large, or brought too many calls."""
         self.denials = 0
@@ -269,14 +271,14 @@ class Agent:
             Delivery(ids=(opening.id,), state="delivered"),
         )
 
-    async def continue_step(self, opening: Envelope, spent: Usage, text: str) -> None:
+    async def continue_step(self, opening: Envelope, spent: Usage, text: str, steps: int) -> None:
         """Finish the step of a turn that a lost process left at a question.
 
         What waited for the user had not begun: it asks again. Of the rest nobody knows what it did.
         """
         self._begun = opening.id
         self._prepare_turn(opening)
-        self.turn_usage, self.turn_text = spent, text
+        self.turn_usage, self.turn_text, self.steps = spent, text, steps
         calls = [*map(self._refuse_unknown, read_calls(self.tools, self.history.open_calls))]
         async with aclosing(self.kit.runner.run(calls)) as results:
             async for finished in results:
@@ -291,7 +293,7 @@ class Agent:
             self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
-        self.excesses = self.denials = 0
+        self.steps = self.excesses = self.denials = 0
         self._out = None
         if self.purse.accounts.limited:
             self.purse.begin(opening)
@@ -316,6 +318,7 @@ class Agent:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         estimated = self.tally.answer()
         self._heard.clear()
+        self.steps += 1
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         asked = message.tool_calls

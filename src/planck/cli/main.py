@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NOT_BUILT = {
     "": ("blame", "land", "hosts", "hand"),
-    "run": ("--check", "--require-proof", "--isolated", "--land"),
+    "run": ("--isolated", "--land"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
     "teams": ("test",),
 }

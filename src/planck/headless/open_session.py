@@ -122,6 +122,8 @@ class OpenSession:
         self._greeting = ""
         """What the SessionStart hooks said, until a prompt has carried it."""
         self._stopped: TurnStatus | None = None
+        self._checking: asyncio.Future[str] | None = None
+        """The checks of a run while they run."""
         self._withheld: Err | None = None
         """Why a hook of the program does not let the answer of this run out."""
         self._runs = asyncio.Lock()
@@ -376,6 +378,7 @@ class OpenSession:
             team = self._team
             if not steer and member is team.orchestrator:
                 self._prompted = self.head
+                self._wired.checks.begin_run(self.head)
             taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
         finally:
             if not isinstance(taken, Accepted):
@@ -420,14 +423,47 @@ class OpenSession:
         return self._prompts
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        """Returns when nothing can wake the orchestrator any more: no Stop hook and no red check sends it on."""
+        while True:
+            await self._settle_with_hooks()
+            if self._withheld or not await self._go_on_to_green():
+                return
+
+    async def _go_on_to_green(self) -> bool:
+        """Runs the checks that the run needs; returns whether a red one has sent the orchestrator back."""
+        checks, team = self._wired.checks, self._team
+        lead = team.orchestrator
+        if not checks.needed(lead.actor.agent):
+            return False
+        if self._sum_up(self._prompted).status is not TurnStatus.COMPLETED:
+            return False
+        self._checking = asyncio.ensure_future(checks.review_run(lead.actor.agent))
+        try:
+            told = await self._checking
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise
+            self._stopped = self._stopped or TurnStatus.INTERRUPTED  # the user ended the check alone
+            return False
+        finally:
+            await _cancel(self._checking)
+            self._checking = None
+        if not told:
+            return not team.settled  # somebody went on meanwhile: what they change is checked, too
+        return not isinstance(await team.mail.prompt(lead, told, origin=Origin.PLANCK), Err)
+
+    def _stop_checking(self) -> None:
+        if self._checking:
+            self._checking.cancel()
+
+    async def _settle_with_hooks(self) -> None:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._team.wait_until_settled()
             program = self._wired.hooks.program
             if not program and not self._wired.hooks.has("Stop"):
                 return
-            result = self.result(self._prompted)
+            result = self._sum_up(self._prompted)
             if result.status is not TurnStatus.COMPLETED:
                 return
             said.append(result.text)
@@ -476,17 +512,24 @@ class OpenSession:
         return verdict.context
 
     def interrupt(self, agent: str = "") -> None:
-        """End every turn in flight, or one agent's; the session goes on with the next prompt."""
+        """End every turn in flight and the checks, or one agent's turn; the session goes on with the next
+        prompt."""
+        if not agent:
+            self._stop_checking()
         self._team.interrupt_all([self._member(agent)] if agent else None)
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
+        return self._sum_up(after, duration_ms, **self._wired.checks.demands)
+
+    def _sum_up(self, after: int, duration_ms: int | None = None, **demands: Any) -> RunResult:
+        """The same, held to no proof unless there are `demands`."""
         tally = RunTally(self._team.orchestrator.id)
         for event in self._log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms)
+        return self._summarise(tally, duration_ms, demands)
 
-    def _summarise(self, tally: RunTally, duration_ms: int | None) -> RunResult:
+    def _summarise(self, tally: RunTally, duration_ms: int | None, demands: dict[str, Any]) -> RunResult:
         team = self._team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
@@ -496,6 +539,7 @@ class OpenSession:
             session_id=self.id,
             session_name=self.name,
             duration_ms=duration_ms,
+            **demands,
         )
 
     def evidence(self, after: int) -> "Evidence | None":
@@ -641,7 +685,8 @@ class OpenSession:
     async def _run_alone(
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
-        began, tally = self._clock.monotonic(), RunTally(self._team.orchestrator.id)
+        began = self._clock.monotonic()
+        tally = RunTally(self._team.orchestrator.id, self._wired.proof, self.head)
         within = _running.set(_running.get() | {self.id})
         try:
             return await self._run_counted(prompt, timeout, origin, began, tally)
@@ -676,7 +721,8 @@ class OpenSession:
                 if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                     await self.aclose()
                 raise
-        result = self._summarise(tally, round((self._clock.monotonic() - began) * 1000))
+        took = round((self._clock.monotonic() - began) * 1000)
+        result = self._summarise(tally, took, self._wired.checks.demands)
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
@@ -744,6 +790,7 @@ class OpenSession:
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         self._stopped = status
+        self._stop_checking()
         await self._team.halt(status)
 
     async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:

@@ -59,6 +59,11 @@ class SessionTools:
         """Every tool that the program passed."""
 
     @property
+    def bash(self) -> Tool:
+        """The built-in one, whoever holds it."""
+        return self._built_in["bash"]
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return (*self._built_in, *self._own, *self._files.tools)

@@ -12,6 +12,7 @@ from planck.budget.accounts import Purse
 from planck.closing import close_all
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_member, describe_mode, escalates
+from planck.headless.checks import Asker, Checks
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
@@ -24,6 +25,7 @@ from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
+from planck.session.proof import ProofFold
 from planck.team import by_id, names
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants, check_room, refuse_clash
@@ -60,7 +62,7 @@ class SessionWiring:
     def __init__(
         self,
         plan: SessionSetup,
-        journal: Journal,
+        journal: SessionJournal,
         place: Environment,
         *,
         roster: Sequence[AgentSpec] = (),
@@ -82,6 +84,7 @@ class SessionWiring:
         self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
+        self._permits: dict[str, HookedPermit] = {}
         self._foreign: ExternalMembers | None = None
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
@@ -103,6 +106,15 @@ class SessionWiring:
             off=options.dry_run,
             program=plan.hooks,
         )
+        self.proof = ProofFold()
+        journal.attach(self.proof)
+        self.checks = Checks(
+            plan,
+            journal,
+            self.proof,
+            self._find_asker,
+            lambda: self.team.orchestrator.actor.agent,
+        )
         self.team = Team(
             plan.session_id,
             journal=journal,
@@ -111,6 +123,7 @@ class SessionWiring:
             limits=runtime.project.config.limits,
             build=self.build,
             accounts=plan.accounts,
+            proof=self.checks,
             hear_end=self._forget,
         )
         fallback = options.fallback_model
@@ -229,6 +242,7 @@ class SessionWiring:
         if spec.role == "orchestrator" and not self._roster:
             spec = plan.change_lead(spec, self._lead_model)
         self._names[spec.id] = spec.name
+        self.proof.know(spec)
         scribe = Scribe(journal, spec.id)
         tools = ToolSet(self._tools_of(spec), withheld=plan.withheld)
         plan.tools.apply_changes(spec.id, tools)
@@ -250,7 +264,7 @@ class SessionWiring:
             folders=self,
         )
         self._gates[spec.id] = (spec, gate)
-        permit = HookedPermit(gate, self.hooks, spec.name)
+        permit = self._permits[spec.id] = HookedPermit(gate, self.hooks, spec.name)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         runner = Hooked(executor, self.hooks, spec.name, tools)
         kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())
@@ -265,6 +279,12 @@ class SessionWiring:
             seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
+
+    def _find_asker(self, agent_id: str) -> Asker | None:
+        member = self.team.member(agent_id)
+        if member is None:
+            return None
+        return Asker(member.actor.agent.tools.get("bash"), self._permits[agent_id])
 
     async def spawn(self, member: "MemberObject") -> AgentSpec:
         """Adds an agent that the program describes; it works for the orchestrator."""
@@ -297,6 +317,7 @@ class SessionWiring:
         return self._foreign
 
     def _forget(self, agent_id: str) -> None:
+        self._permits.pop(agent_id, None)
         self._plan.tools.end(agent_id)
         if self._foreign is not None:
             self._foreign.end(agent_id)

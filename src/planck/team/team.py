@@ -31,6 +31,7 @@ from planck.records.specs import AgentSpec, Limits
 from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
+from planck.team.proof import UNPROVEN, Proof
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Tool
 
@@ -60,16 +61,18 @@ class Team:
         limits: Limits,
         build: "BuildAgent",
         accounts: Accounts | None = None,
+        proof: Proof = UNPROVEN,
         hear_end: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
-        """`accounts`: who pays for its work; without them nothing is limited.
+        """`accounts`: who pays for its work; without them nothing is limited. `proof`: what the log knows of
+        it.
 
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
         """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
+        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), proof)
         self.total = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
@@ -78,6 +81,7 @@ class Team:
         self._clock = clock
         self._build = build
         self._hear_end = hear_end
+        self._proof = proof
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -320,7 +324,7 @@ class Team:
         await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members)
+        actor = Actor(agent, barrier=not self._members, review=self._proof.review)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
@@ -440,7 +444,9 @@ class Team:
         from planck.team.restore import restore_agent
 
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
+        member.actor = Actor(
+            restored.agent, barrier=member is self.orchestrator, review=self._proof.review
+        )
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(

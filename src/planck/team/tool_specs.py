@@ -17,6 +17,17 @@ _TARGET: dict[str, Schema] = {
     "identifier_type": {"type": "string", "enum": ["type", "name", "id"]},
 }
 
+_TEXTS: Schema = {"type": "array", "items": _TEXT, "maxItems": 16}
+_CLAIMS: Schema = {
+    "type": "array",
+    "maxItems": 32,
+    "items": {
+        "type": "object",
+        "properties": {"text": _TEXT, "command": _TEXT, "exit_code": {"type": "integer"}, "path": _TEXT},
+        "required": ["text"],
+    },
+}
+
 RESET = "reset_previous_context"
 _RESET: dict[str, Schema] = {RESET: {"type": "boolean"}}
 
@@ -29,16 +40,16 @@ ASK_AGENT = ToolSpec(
 DELEGATE_TASK = ToolSpec(
     "delegate_task",
     "Give another agent a task and continue. Its report is a message that joins this turn or starts your "
-    "next. Write a complete `task`: goal, why, the files it may change, what you know. Name the check that "
-    "must pass and what to report.",
-    arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET, **_RESET}),
+    "next. Write a complete `task`: goal, why, the files it may change, what you know, what to report. "
+    "`done_when`: commands that must exit 0 before the report; they are run for you.",
+    arguments({**_TARGET, "task": _TEXT}, {"done_when": _TEXTS, "budget": _BUDGET, **_RESET}),
 )
 
 SEND_RESPONSE = ToolSpec(
     "send_response",
     "Answer the task or question at hand before your turn ends; a task may get several answers. Without "
-    "any, your final text is sent.",
-    arguments({"response": _TEXT}),
+    "any, your final text is sent. Each of `claims` is compared with the log.",
+    arguments({"response": _TEXT}, {"claims": _CLAIMS}),
 )
 
 LIST_TEAM = ToolSpec(

@@ -5,6 +5,7 @@ from typing import Any
 
 from planck.http.address import without_userinfo
 from planck.records import codec
+from planck.records.events import read_claims
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.records.tools import ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
@@ -18,6 +19,11 @@ from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolC
 
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
+_BASH = "bash"
+_NO_CHECKS = (
+    "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave it "
+    "out, and say in the task which check must pass."
+)
 NO_GRANTS = Grants()
 _OPENING = 80
 """Characters of a task that is named."""
@@ -101,9 +107,16 @@ class TeamActions:
         reset = args.get(tool_specs.RESET, False)
         before = len(target.actor.agent.history.unread) + self._team.mail.count_incoming(target)
         mail, task = self._team.mail, args["task"]
-        if refused := await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset):
-            return refused
+        done_when = [command for command in args.get("done_when") or () if command.strip()]
+        if done_when and caller.actor.agent.tools.get(_BASH) is None:
+            return Err(ErrorKind.PERMISSION_DENIED, _NO_CHECKS)
+        id = await mail.delegate(
+            caller, target, task, _cause(ctx), budget, reset=reset, done_when=done_when
+        )
+        if isinstance(id, Err):
+            return id
         said = (
+            f"Task {id} is with {target.name}. "
             "Task delegated. End your turn now unless you can delegate something else in "
             "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
         )
@@ -114,7 +127,10 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         if caller is None:
             return NO_DELEGATOR
-        return await self._team.mail.respond(caller, args["response"], self._delegator_id, _cause(ctx))
+        claims = read_claims(args.get("claims"))
+        return await self._team.mail.respond(
+            caller, args["response"], self._delegator_id, _cause(ctx), claims
+        )
 
     async def list_team(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         if self._team.member(ctx.agent_id) is None:

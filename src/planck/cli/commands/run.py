@@ -42,6 +42,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="IMAGE",
         help="Attach an image (repeatable); same as @IMAGE in the prompt",
     )
+    parser.add_argument(
+        "--check",
+        dest="checks",
+        action="append",
+        default=[],
+        type=given,
+        metavar="CMD",
+        help="Command that must exit 0 before the run counts as done (repeatable)",
+    )
+    parser.add_argument(
+        "--require-proof",
+        action="store_true",
+        help="Fail if files changed and no check or test passed since, or if a claim is not proven",
+    )
     parser.add_argument("--verbose", action="store_true", help="Report progress on standard error")
     parser.add_argument("--dry-run", action="store_true", help="Plan tool calls without running them")
     parser.add_argument(
