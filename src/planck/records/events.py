@@ -175,6 +175,10 @@ class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
 _WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
 
 
+IN_PROGRESS = "in progress"
+"""Outcome of a response to a task that is not its report yet."""
+
+
 class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIRE_NAMES):
     """One message between agents, or from the user."""
 

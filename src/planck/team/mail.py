@@ -13,6 +13,7 @@ from planck.agent.actor import Ended
 from planck.budget.accounts import Accounts, GiveBack
 from planck.records.amounts import Allowance
 from planck.records.events import (
+    IN_PROGRESS,
     USER,
     Claim,
     Delivery,
@@ -48,7 +49,6 @@ from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
 _END_ALONE = "The agent that gave you this work has ended. Put the answer into your final text."
-IN_PROGRESS = "in progress"
 _SENT_EARLY = (
     "Response sent as a note on work in progress. The checks of this task run when your turn ends; then your "
     "final text is sent as the report."

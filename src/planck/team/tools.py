@@ -20,6 +20,10 @@ from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolC
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
 _BASH = "bash"
+_NO_CLAIM = (
+    'claims: each needs a "text"; beside it give "command" and, if that is not 0, "exit_code", or a "path" '
+    "that you changed"
+)
 _NO_CHECKS = (
     "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave it "
     "out, and say in the task which check must pass."
@@ -32,7 +36,10 @@ _OPENING = 80
 def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
     """Returns what every agent of a team has; an orchestrator has no delegator ("")."""
     actions = TeamActions(team, delegator_id)
-    specs = (tool_specs.SPECS[name] for name in TEAM_TOOLS)
+    specs = [tool_specs.SPECS[name] for name in TEAM_TOOLS]
+    if not delegator_id:
+        alone = tool_specs.SEND_RESPONSE_ALONE
+        specs = [alone if spec is tool_specs.SEND_RESPONSE else spec for spec in specs]
     return [make_tool(spec, actions.find(spec)) for spec in specs]
 
 
@@ -127,7 +134,10 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         if caller is None:
             return NO_DELEGATOR
-        claims = read_claims(args.get("claims"))
+        said = args.get("claims") or []
+        claims = read_claims(said)
+        if len(claims) != len(said):
+            return Err(ErrorKind.INVALID_ARGS, _NO_CLAIM)
         return await self._team.mail.respond(
             caller, args["response"], self._delegator_id, _cause(ctx), claims
         )
