@@ -127,7 +127,8 @@ MOST_IMPORTS = 20
 HUBS = {
     "__init__.py": "the table of the library's names",
     "headless/__init__.py": "the door's table",
-    "headless/planck.py": "the composition root, with wiring and session_setup",
+    "headless/planck.py": "the composition root, with opening, wiring and session_setup",
+    "headless/opening.py": "opens a session of all its parts",
     "headless/wiring.py": "builds the agents of a session",
     "headless/session_setup.py": "what a session is made of",
     "headless/open_session.py": "the facade of a session",

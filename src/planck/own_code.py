@@ -84,9 +84,9 @@ def start_command(argv: "Sequence[str]") -> None:
     keep_out(folders)
 
 
-def say_option(flag: str, keyword: str) -> str:
-    """Returns how the caller gives an option: a flag of the command, or an argument of a program's call."""
-    return flag if _Process.is_command else keyword
+def is_command() -> bool:
+    """Whether this process is the command `planck`, and not a program that embeds it."""
+    return _Process.is_command
 
 
 def start_library() -> None:

@@ -184,6 +184,32 @@ def test_run_takes_what_planck_and_start_take(tmp_path: Path) -> None:
     assert whole - set(taken) <= {"self", "library", "shared", "request"}
 
 
+async def test_a_misspelt_argument_is_an_error_in_the_words_of_python(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'modle'. Did you mean"):
+        planck.run("go", home=tmp_path, modle="double/m")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'flgas'"):
+        Planck(tmp_path, flgas={})  # type: ignore[call-arg]
+    async with make_planck(tmp_path, []) as p:
+        for door in (p.start, p.resume):
+            with pytest.raises(TypeError, match="unexpected keyword argument 'max_step'"):
+                await door("mine", max_step=3)  # type: ignore[call-arg]
+        assert list(p.archive.sessions()) == []
+
+
+def test_help_shows_every_argument_with_its_default() -> None:
+    import pydoc
+
+    shown = pydoc.plain(pydoc.render_doc(planck.run))
+    for said in (
+        "mode: ",
+        "max_steps: int | None = None",
+        "stored: bool = True",
+        "tracer: 'Tracer | None' = None",
+    ):
+        assert said in shown
+    assert "**" not in shown.partition(") ->")[0]
+
+
 async def test_a_sync_tool_past_its_deadline_may_still_be_running(tmp_path: Path) -> None:
     release = threading.Event()
 

@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from planck import PlanckError, Tool, orchestrator_tools, tool
-from planck.records.specs import ModelSpec, RunOptions
+from planck import OpenSession, PlanckError, Tool, orchestrator_tools, tool
+from planck.records.events import SessionResumed, SessionStarted, view
+from planck.records.specs import ModelSpec, RunOptions, SessionOptions
 from tests.library.program import make_planck, results, started
+
+
+def options_of(session: OpenSession) -> SessionOptions:
+    """What holds since the process opened it, as the log has it."""
+    said = [view(event) for event in session.recorded()]
+    options = [one.options for one in said if isinstance(one, SessionStarted | SessionResumed)][-1]
+    assert options is not None
+    return options
+
 
 VALUE: ContextVar[str] = ContextVar("VALUE", default="unset")
 
@@ -204,3 +214,83 @@ def test_trust_is_given_by_true_alone(tmp_path: Path) -> None:
     for trust in ("no", "false", 1, None):
         with pytest.raises(PlanckError, match="trust must be True or False"):
             make_planck(tmp_path, [], trust=trust)
+
+
+class Broken:
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+    async def decide(self, question: Any) -> Any:
+        raise self.problem
+
+
+@pytest.mark.parametrize("problem", [ValueError("db is down"), KeyError("x"), TimeoutError("their timeout")])
+async def test_an_approver_that_raises_allows_nothing_and_is_an_error_of_the_result(
+    tmp_path: Path, problem: Exception
+) -> None:
+    write = [("write", {"path": "a.txt", "content": "a"})]
+    async with make_planck(tmp_path, [write, "done"], approver=Broken(problem)) as p:
+        session = await p.start(mode="ask")
+        result = await session.run("go")
+        assert results(session)[0].startswith("permission_denied: write was not run: the approver failed")
+        [error] = result.errors
+        assert error["kind"] == "internal_error"
+        assert f"{type(problem).__name__}: {problem}" in error["message"]
+        assert error["message"] in repr(result)
+        [denial] = result.denials
+        assert denial["by"] == "nobody"
+    assert not (tmp_path / "work/a.txt").exists()
+
+
+async def test_a_resume_keeps_what_its_settings_do_not_say(tmp_path: Path) -> None:
+    async with make_planck(tmp_path, ["one", "two"]) as p:
+        session = await p.start(name="mine", mode="read-only", max_steps=3, dry_run=True, max_budget_usd=1.0)
+        await session.aclose()
+        settings = RunOptions(effort="high", disallowed_tools=("bash",))
+        session = await p.resume("mine", settings=settings)
+        options = options_of(session)
+        assert (options.mode, options.max_steps, options.dry_run, options.budget) == (
+            "read-only",
+            3,
+            True,
+            1.0,
+        )
+        assert options.disallowed_tools == ("bash",)
+        assert session.orchestrator.model.params["effort"] == "high"
+        await session.aclose()
+        settings = RunOptions(mode="ask", max_steps=9, max_budget_usd=0.5)
+        session = await p.resume("mine", settings=settings, max_steps=5)
+        options = options_of(session)
+        assert (options.mode, options.max_steps, options.dry_run, options.budget) == ("ask", 5, True, 0.5)
+
+
+LIMITS = {"live_agents": 3, "total_agents": 5, "inbox": 7, "calls": 4, "steps": 6, "hops": 2}
+
+
+async def test_a_resume_keeps_the_limits_of_the_session_whatever_the_configuration_says(
+    tmp_path: Path,
+) -> None:
+    """An argument may say otherwise: the flags of `Planck` are one."""
+    async with make_planck(tmp_path, [], flags={"limits": LIMITS}) as p:
+        await (await p.start(name="mine")).aclose()
+    async with make_planck(tmp_path, []) as p:  # the defaults are wider
+        session = await p.resume("mine")
+        limits = options_of(session).limits
+        assert {name: limits[name] for name in LIMITS} == LIMITS
+        assert session._team.limits.live_agents == 3
+        assert options_of(session).max_steps == 6
+        await session.aclose()
+    (tmp_path / "home/config.json").write_text('{"limits": {"live_agents": 2, "inbox": 50}}')
+    async with make_planck(tmp_path, []) as p:  # what the user made narrower since, is narrower
+        session = await p.resume("mine")
+        limits = options_of(session).limits
+        assert (limits["live_agents"], limits["inbox"], limits["calls"]) == (2, 7, 4)
+        await session.aclose()
+    async with make_planck(tmp_path, [], flags={"limits": {"inbox": 9}}) as p:
+        session = await p.resume("mine")
+        limits = options_of(session).limits
+        assert (limits["live_agents"], limits["inbox"]) == (2, 9)
+        await session.aclose()
+    async with make_planck(tmp_path, []) as p:
+        session = await p.resume("mine", max_steps=11)
+        assert options_of(session).max_steps == 11

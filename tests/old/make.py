@@ -727,7 +727,7 @@ def look_at(planck: Planck, id: str) -> dict[str, Any]:
 
 async def go_on(planck: Planck, id: str, provider: ScriptedProvider) -> dict[str, Any]:
     """What becomes of a session that is resumed and given one more prompt."""
-    session = await planck.resume(id, settings=RunOptions())  # today a resume without them keeps the options
+    session = await planck.reopen(id, RunOptions())  # a resume keeps the options
     before = [spec.name for spec in session.members]
     changes = [
         [one.path, one.agent, one.turn, one.added, one.removed, one.undone] for one in session.changes()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.open_session import AgentError, OpenSession
+from planck.headless.live.parts import AgentError
+from planck.headless.open_session import OpenSession
 from planck.llm.provider import Request
 from planck.records.messages import size
 from planck.records.outcome import Err, ErrorKind

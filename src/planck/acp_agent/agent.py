@@ -298,9 +298,7 @@ class AcpAgent:
                 await asyncio.to_thread(planck.archive.check_own, request.session_id)
                 from planck.records.specs import RunOptions
 
-                session = await planck.resume(
-                    request.session_id, settings=RunOptions(mode=self._options.mode)
-                )
+                session = await planck.reopen(request.session_id, RunOptions(mode=self._options.mode))
             else:
                 assert start is not None
                 session = await start.begin(planck, start.options.team)

@@ -5,10 +5,9 @@ from contextlib import aclosing
 
 from planck.agent.agent import CUT, Agent
 from planck.llm.provider import ProviderError
-from planck.own_code import say_option
 from planck.records.events import Envelope
 from planck.records.messages import AssistantMessage, StopReason, assign_ids
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_option
 from planck.tools.executor import ReadCall
 
 _SMALLER_WINDOWS = 3

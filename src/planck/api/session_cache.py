@@ -161,7 +161,7 @@ class SessionCache:
         left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
         ours = left.head == self._left.pop(id, None)
         configured = self.planck.config.permissions.mode
-        return await self.planck.resume(id, settings=carry_over(left, configured, ours=ours, alone=False))
+        return await self.planck.reopen(id, carry_over(left, configured, ours=ours, alone=False))
 
     @asynccontextmanager
     async def _alone(self, id: str) -> AsyncIterator[None]:

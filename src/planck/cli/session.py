@@ -105,7 +105,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
             await planck_.model(options.model)  # a mistake is told before there is a copy
         resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
-        session = await planck_.resume(resumed, settings=read_options(options))
+        session = await planck_.reopen(resumed, read_options(options))
         for folder in session.left_out:
             text = f"The last run of this session used --add-dir {folder}."
             complain(make_plain(f"{text} Pass the option again to keep using the folder."))

@@ -12,11 +12,10 @@ import msgspec
 from planck.config.environment import read_addresses
 from planck.config.schema import KEYS, Config, ModelEntry, NodeEntry, Permissions, ProviderEntry, list_choices
 from planck.config.trust import TrustState
-from planck.own_code import say_option
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_option
 from planck.records.specs import Limits
 from planck.workspace.paths.regular import read_regular
 

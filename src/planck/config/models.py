@@ -16,11 +16,10 @@ from planck.llm import catalog
 from planck.llm.catalog import CatalogModel, Price
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.provider import Provider, ProviderError, Request
-from planck.own_code import say_option
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError, say_option
 from planck.records.ports import Clock
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage

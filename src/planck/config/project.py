@@ -14,9 +14,9 @@ from planck.config.private import Private, find_private, list_user_homes, privat
 from planck.config.resources import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
-from planck.own_code import keep_out, list_own, say_option
+from planck.own_code import keep_out, list_own
 from planck.records.authority import Confinement, Mode
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.workspace.paths.paths import Root, WorkspaceError, is_inside
 from planck.workspace.process.environment import UserEnvironment
 

@@ -13,12 +13,11 @@ import msgspec
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.private import Private, find_homes
 from planck.config.project import Project
-from planck.own_code import say_option
 from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import CHANGELESS, Confinement, Mode
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.records.tools import TOOLS, find_row
 from planck.workspace.paths.paths import WorkspaceError
 from planck.workspace.sandbox.closed import find_closed

@@ -15,9 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.config.private import CLONES
-from planck.own_code import say_option
 from planck.records import codec
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind, PlanckError, say_option
 from planck.records.visible import spell_out
 from planck.workspace.paths.paths import Root, is_inside
 from planck.workspace.paths.regular import read_regular

@@ -2,97 +2,57 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, suppress
-from contextvars import ContextVar, copy_context
+from contextlib import aclosing
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
 
-from planck.closing import close_all
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
-from planck.headless.session_setup import check_options, refuse
+from planck.headless.live.modes import SessionMode
+from planck.headless.live.parts import AgentError, LiveParts
+from planck.headless.live.prompting import PromptSender, check_prompt
+from planck.headless.live.runs import SessionRuns
 from planck.headless.session_tools import check_tool
 from planck.headless.wiring import SessionWiring
-from planck.records import codec
 from planck.records.authority import Mode
 from planck.records.events import (
-    AgentStarted,
     Compacted,
-    ErrorEvent,
     Event,
-    ModeChanged,
     Origin,
-    RequestKey,
     TurnStatus,
     View,
-    view,
 )
-from planck.records.messages import Image, Text, UserMessage, user_text
-from planck.records.nearest import did_you_mean
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.messages import UserMessage
+from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec, SessionOptions
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
 from planck.session.logs import SessionLog
-from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
+from planck.session.result import RunResult
 from planck.session.session import rewind
 from planck.team.mail import Accepted
 from planck.team.member import Member
 from planck.team.team import Team
-from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.embedding.typed import TypedResult
     from planck.headless.feed import Feed, FeedClient
-    from planck.headless.requests import Prompts
+    from planck.headless.live.undoing import SessionUndo
     from planck.headless.window import WindowUse
     from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection, UndoableTurn, UndoPlan
-    from planck.workspace.paths.paths import Root
     from planck.workspace.process.jobs import ShellCommand
 
 T = TypeVar("T")
-_running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
-"""The sessions whose run the present code is a part of: that of a tool or a hook."""
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
-_SAME_TEXTS = 3
-_SAID_AGAIN = (
-    "A Stop or after_run hook told the orchestrator to continue, but the orchestrator ended with the same "
-    f"text {_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
-)
-_SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
-_MAX_STOPS = 5
-"""How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
-
-
-class PromptRefused(PlanckError):
-    """The prompt is empty or too large, the orchestrator's inbox is full, or a hook refuses it."""
-
-
-def _check_prompt(said: object) -> None:
-    if isinstance(said, str):
-        empty = not said.strip()
-    elif isinstance(said, UserMessage):
-        empty = not said.text.strip() and not any(isinstance(part, Image) for part in said.parts)
-    else:
-        raise refuse(f"The prompt must be a string or a UserMessage, not {said!r}.")
-    if empty:
-        raise PromptRefused(ErrorKind.NO_PROMPT, "The prompt is empty. Say what to do.")
-
-
-class AgentError(PlanckError):
-    """No such agent in this session, none that is alive, or one that is at work."""
-
-
-class SessionClosed(PlanckError):
-    """What was asked needs an open session; of a closed one only its name and members are left."""
 
 
 class OpenSession:
@@ -108,42 +68,34 @@ class OpenSession:
     ) -> None:
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
-        self.closed = False
         self.left_out = left_out
         """Folders beside the workspace that its last run had, and that this process does not give it."""
-        self._opened = log
-        self._wired = wired
+        self._parts = LiveParts(log, wired)
+        self._mode = SessionMode(self._parts)
+        self._sender = PromptSender(self._parts, providers)
+        self._runs = SessionRuns(self._parts, self._sender, clock)
         self._providers = providers
-        self._clock = clock
-        self._prompted = 0
-        self._prompts: Prompts | None = None
         self._feeds: dict[bool, Feed] = {}
-        self._greeted = False
-        self._greeting = ""
-        """What the SessionStart hooks said, until a prompt has carried it."""
-        self._stopped: TurnStatus | None = None
-        self._checking: asyncio.Future[str] | None = None
-        """The checks of a run while they run."""
-        self._withheld: Err | None = None
-        """Why a hook of the program does not let the answer of this run out."""
-        self._runs = asyncio.Lock()
-        """Held by a run: another would count its events too, and cancelling one would end both."""
+
+    @property
+    def closed(self) -> bool:
+        return self._parts.closed
+
+    @property
+    def _opened(self) -> SessionLog:
+        return self._parts.opened
+
+    @property
+    def _wired(self) -> SessionWiring:
+        return self._parts.wired
 
     @property
     def _log(self) -> SessionLog:
-        self._check_open()
-        return self._opened
+        return self._parts.log
 
     @property
     def _team(self) -> Team:
-        self._check_open()
-        return self._wired.team
-
-    def _check_open(self) -> None:
-        """For whatever needs a team that lives and a log that is open."""
-        if self.closed:
-            way_out = f"Open it again with Planck.resume({self.id!r})."
-            raise SessionClosed(ErrorKind.DETACHED, f"Session {self.name!r} is closed. {way_out}")
+        return self._parts.team
 
     @property
     def id(self) -> str:
@@ -192,7 +144,7 @@ class OpenSession:
 
         Prompt it with `session.prompt(text, agent=member.name)`, or let other agents give it work.
         """
-        self._check_open()
+        self._parts.check_open()
         return await self._wired.spawn(member)
 
     @property
@@ -224,18 +176,14 @@ class OpenSession:
 
         It holds from the next call on; each agent is told what it may do now.
         """
-        log, before = self._log, self._wired.mode
-        self._wired.change_mode(mode)
-        if self._wired.mode is not before:
-            await log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
-            await self._tell_mode("The user changed the mode. ")
+        await self._mode.change(mode)
 
     async def add_folder(self, folder: str) -> str:
         """Let every agent work in one more folder until the session is closed; only a user may.
 
         Returns where it really is; empty: agents work there already. Raises for a private or too wide one.
         """
-        self._check_open()
+        self._parts.check_open()
         found = await asyncio.to_thread(self._wired.find_folder, folder)
         if found is None:
             return ""
@@ -255,72 +203,15 @@ class OpenSession:
 
         The mode before comes back, or the configured one where the session began with `plan`.
         """
-        team = self._team
-        if self._wired.mode is not Mode.PLAN:
-            mode = self._wired.mode.value
-            why = f"The session is in mode {mode!r}. Switch to mode 'plan' and ask for a plan first."
-            raise AgentError(ErrorKind.INVALID_ARGS, why)
-        if not all(member.actor.idle for member in team.members):
-            raise AgentError(
-                ErrorKind.INVALID_ARGS, "The plan is not finished. Wait for it, or interrupt the agents."
-            )
-        await self.change_mode(self._find_mode_before_plan())
-        return await self._send(team.orchestrator, _GO_ON_WITH_PLAN, False, Origin.PLANCK)
-
-    def _find_mode_before_plan(self) -> Mode:
-        before = ""
-        for event in self._log.store.read():
-            if event.type == ModeChanged.type and isinstance(fact := view(event), ModeChanged):
-                before = fact.before if fact.mode == Mode.PLAN else before
-        found = Mode(before) if before in list(Mode) else self._wired.configured_mode
-        return Mode.ASK if found is Mode.PLAN else found
+        await self._mode.leave_plan()
+        return await self._sender.send(self._team.orchestrator, _GO_ON_WITH_PLAN, False, Origin.PLANCK)
 
     async def tell_what_changed(self, before: SessionOptions | None) -> None:
         """Tells the agents of a resumed session that their mode is another, or that a person is there now."""
-        if before and before.mode != self._wired.mode:
-            await self._log.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before.mode))
-            await self._tell_mode("The user changed the mode. ")
-        elif before and before.person is not None and before.person != self._wired.person:
-            await self._tell_mode("")
-
-    async def report_interrupted_undo(self) -> None:
-        """Names the files that a killed undo did not restore, and tells agents of those that it did."""
-        from planck.session import undo
-
-        root = self._find_undo_root(confined=False)
-        left = undo.clean_up(self._log.store, root, self._wired.redactor(), resumed=True)
-        if left.pending:
-            names = ", ".join(map(repr, left.pending))
-            message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."
-            fact = ErrorEvent(
-                kind=ErrorKind.INTERRUPTED, message=message, details={"paths": list(left.pending)}
-            )
-            await self._log.journal.record(None, 0, fact)
-        if left.untold:
-            await self._team.mail.announce(undo.describe_restored(left.untold), self._team.members)
-
-    async def _tell_mode(self, why: str) -> None:
-        team = self._team
-        for member in team.members:
-            await team.mail.announce(why + self._wired.describe_mode(member.actor.agent.tools), [member])
+        await self._mode.tell_what_changed(before)
 
     def _member(self, agent: str) -> Member:
-        team = self._team
-        if not agent:
-            return team.orchestrator
-        for member in team.members:
-            if agent in (member.id, member.name):
-                return member
-        known = [view(event) for event in self._log.store.read()]
-        if any(
-            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
-        ):
-            raise AgentError(
-                ErrorKind.DETACHED, f"Agent {agent!r} has ended. Choose another agent in this session."
-            )
-        names = [member.name for member in team.members]
-        hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."
-        raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
+        return self._parts.find_member(agent)
 
     @property
     def members(self) -> list[AgentSpec]:
@@ -343,204 +234,27 @@ class OpenSession:
         message's id, and a second prompt with it is answered like the first, after a resume too.
         """
         member = self._member(agent)
-        if not self._runs.locked():
+        if not self._runs.running:
             self._team.context = copy_context()
-        _check_prompt(said)
+        check_prompt(said)
         if not id:
-            return await self._send(member, said, steer, origin)
-        from planck.headless.requests import make_key  # few prompts have a key
-
-        request = make_key(id, said if isinstance(said, str) else codec.encode_str(said), steer, agent)
-        async with self._known_prompts().alone(request) as first:
-            return first or await self._send(member, said, steer, origin, request)
-
-    async def _send(
-        self,
-        member: Member,
-        said: str | UserMessage,
-        steer: bool,
-        origin: Origin,
-        request: RequestKey | None = None,
-    ) -> Accepted:
-        message = user_text(said) if isinstance(said, str) else said
-        if self._wired.hooks.program and origin is Origin.USER:
-            message = await self._past_program(message)
-        if len(message.parts) > 1:
-            await self._open_eyes(member)
-        context = await self._past_hooks(message.text)
-        # Taken without an await, so that of two prompts at once only one carries it.
-        greeting, self._greeting = self._greeting, ""
-        text = "\n\n".join([message.text, *(f"Hook: {said}" for said in (greeting, context) if said)])
-        images = (part for part in message.parts if isinstance(part, Image))
-        message = UserMessage((Text(text), *images), typed=message.typed)
-        taken: Accepted | Err | None = None
-        try:
-            team = self._team
-            if not steer and member is team.orchestrator:
-                self._prompted = self.head
-                self._wired.checks.begin_run(self.head)
-            taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
-        finally:
-            if not isinstance(taken, Accepted):
-                self._greeting = greeting  # for the next prompt
-        if isinstance(taken, Err):
-            raise PromptRefused(taken.kind, taken.message, taken.details)
-        return taken
-
-    async def _past_program(self, message: UserMessage) -> UserMessage:
-        assert self._wired.hooks.program is not None
-        found = await self._wired.hooks.program.before_prompt(message.text)
-        if not isinstance(found, str):
-            text = f"A hook of the program refused the prompt: {found.reason}"
-            raise PromptRefused(ErrorKind.PERMISSION_DENIED, text)
-        if found == message.text:
-            return message
-        images = [part for part in message.parts if isinstance(part, Image)]
-        return msgspec.structs.replace(message, parts=(Text(found), *images))
-
-    async def _open_eyes(self, member: Member) -> None:
-        """Lets an agent see images that the user hands it, unless its model is known to see none."""
-        agent = member.actor.agent
-        model = agent.seat.model
-        if model.images:
-            return
-        if self._providers.is_known(model):
-            raise PromptRefused(
-                ErrorKind.INVALID_ARGS,
-                f"Model {model.label} does not accept images. Nothing was sent. Choose another model first.",
-            )
-        seeing = msgspec.structs.replace(model, images=True)
-        await agent.use_model(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
-
-    def _known_prompts(self) -> "Prompts":
-        """Read from the log when the first key is used: most sessions have none."""
-        if self._prompts is None:
-            from planck.headless.requests import Prompts
-
-            self._prompts = Prompts()
-            self._prompts.fold(self._log.store.read())
-            self._log.journal.attach(self._prompts)
-        return self._prompts
+            return await self._sender.send(member, said, steer, origin)
+        return await self._sender.send_once(member, said, steer, origin, id, agent)
 
     async def settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more: no Stop hook and no red check sends it on."""
-        while True:
-            await self._settle_with_hooks()
-            if self._withheld or not await self._go_on_to_green():
-                return
-
-    async def _go_on_to_green(self) -> bool:
-        """Runs the checks that the run needs; returns whether a red one has sent the orchestrator back."""
-        checks, team = self._wired.checks, self._team
-        lead = team.orchestrator
-        if not checks.needed(lead.actor.agent):
-            return False
-        if self._sum_up(self._prompted).status is not TurnStatus.COMPLETED:
-            return False
-        self._checking = asyncio.ensure_future(checks.review_run(lead.actor.agent))
-        try:
-            told = await self._checking
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) and task.cancelling():
-                raise
-            self._stopped = self._stopped or TurnStatus.INTERRUPTED  # the user ended the check alone
-            return False
-        finally:
-            await _cancel(self._checking)
-            self._checking = None
-        if not told:
-            return not team.settled  # somebody went on meanwhile: what they change is checked, too
-        return not isinstance(await team.mail.prompt(lead, told, origin=Origin.PLANCK), Err)
-
-    def _stop_checking(self) -> None:
-        if self._checking:
-            self._checking.cancel()
-
-    async def _settle_with_hooks(self) -> None:
-        said: list[str] = []
-        for again in range(_MAX_STOPS):
-            await self._team.wait_until_settled()
-            program = self._wired.hooks.program
-            if not program and not self._wired.hooks.has("Stop"):
-                return
-            result = self._sum_up(self._prompted)
-            if result.status is not TurnStatus.COMPLETED:
-                return
-            said.append(result.text)
-            if said[-_SAME_TEXTS:] == [result.text] * _SAME_TEXTS:
-                fact = ErrorEvent(kind=ErrorKind.LIMIT_EXCEEDED, message=_SAID_AGAIN, details=_SAID_DETAILS)
-                await self._log.journal.record(None, 0, fact)
-                return
-            refused = await program.after_run(result.text) if program else None
-            # Kept until a later text is accepted: a hook that never agrees lets no answer out.
-            self._withheld = _withhold(refused.reason) if refused else None
-            if refused and refused.final:
-                return
-            if refused:
-                told = f"A hook asks you to continue: {refused.reason}"
-            else:
-                verdict = await self._wired.hooks.stop(result.text, active=again > 0)
-                if not verdict.blocked:
-                    return
-                told = f"A Stop hook asks you to continue: {verdict.reason}"
-            team = self._team
-            if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
-                return  # there is nobody to go on
-        await self._team.wait_until_settled()
-
-    async def _past_hooks(self, text: str) -> str:
-        """Returns what the UserPromptSubmit hooks add to a prompt; one may refuse it.
-
-        The SessionStart hooks run before the first prompt.
-        """
-        own = self._wired.hooks
-        first, self._greeted = not self._greeted, True
-        if not own.has("SessionStart", "UserPromptSubmit"):
-            return ""
-        if first:
-            try:
-                started = await own.session_start("resume" if self.opened_at else "startup")
-            except asyncio.CancelledError:
-                self._greeted = False
-                raise
-            self._greeting = started.context
-        verdict = await own.prompt(text)
-        if verdict.blocked:
-            raise PromptRefused(
-                ErrorKind.PERMISSION_DENIED, f"A UserPromptSubmit hook rejected the prompt: {verdict.reason}"
-            )
-        return verdict.context
+        await self._runs.settled()
 
     def interrupt(self, agent: str = "") -> None:
         """End every turn in flight and the checks, or one agent's turn; the session goes on with the next
         prompt."""
         if not agent:
-            self._stop_checking()
+            self._runs.stop_checking()
         self._team.interrupt_all([self._member(agent)] if agent else None)
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
-        return self._sum_up(after, duration_ms, **self._wired.checks.demands)
-
-    def _sum_up(self, after: int, duration_ms: int | None = None, **demands: Any) -> RunResult:
-        """The same, held to no proof unless there are `demands`."""
-        tally = RunTally(self._team.orchestrator.id)
-        for event in self._log.store.read(after):
-            tally.add(event)
-        return self._summarise(tally, duration_ms, demands)
-
-    def _summarise(self, tally: RunTally, duration_ms: int | None, demands: dict[str, Any]) -> RunResult:
-        team = self._team
-        if team.accounts.limited and team.settled:
-            team.orchestrator.actor.agent.purse.release()  # nobody reports any more
-        return tally.summarise(
-            names={spec.id: spec.name for spec in self.members},
-            budget=describe_budget(team.accounts),
-            session_id=self.id,
-            session_name=self.name,
-            duration_ms=duration_ms,
-            **demands,
-        )
+        return self._runs.result(after, duration_ms)
 
     def evidence(self, after: int) -> "Evidence | None":
         """Returns the newest run of tests after a number, and whether it is of the files as they are."""
@@ -567,7 +281,7 @@ class OpenSession:
         One that asks the user again, about a call of that turn, goes on by itself.
         """
         said = None if self._team.orchestrator.actor.unfinished else _GO_ON
-        return await self._run(said, timeout, Origin.PLANCK)
+        return await self._runs.run(said, timeout, Origin.PLANCK)
 
     @overload
     async def run(
@@ -599,61 +313,21 @@ class OpenSession:
         If it is cancelled, every turn and its tools have ended when `CancelledError` is raised. Where another
         process has taken the session over, this one is closed and `writer_conflict` raised.
         """
-        _check_prompt(prompt)
+        check_prompt(prompt)
         if output_type is None:
-            return await self._run(prompt, timeout, origin)
+            return await self._runs.run(prompt, timeout, origin)
         from planck.headless.embedding.typed import OutputType
 
         return await OutputType(output_type).run_typed(self, prompt, timeout=timeout)
 
-    async def stream(
+    def stream(
         self, prompt: str | UserMessage, *, timeout: float | None = None
     ) -> AsyncGenerator[SessionEvent, None]:
         """Prompts the orchestrator and yields what happens, deltas included, until `run` would return.
 
         Leaving the loop early cancels the run; use `contextlib.aclosing` to have that happen at once.
         """
-        _check_prompt(prompt)
-        self._refuse_run(timeout)
-        bounds: list[int] = []
-        began, subscribed = asyncio.Event(), asyncio.Event()
-
-        async def go() -> None:
-            async with self._runs:
-                bounds.append(self.head)
-                began.set()
-                await subscribed.wait()  # what is said before that is in no reader's queue
-                try:
-                    await self._run_alone(prompt, timeout, Origin.USER)
-                finally:
-                    bounds.append(self._opened.store.head)
-
-        # A task of its own: a program that is slow to take an event does not hold up the run.
-        running = asyncio.ensure_future(go())
-        running.add_done_callback(lambda _: began.set())
-        try:
-            await began.wait()  # another run may come first, whose events are not ours
-            last = bounds[0] if bounds else 0
-            async with aclosing(self.events(last)) as events:
-                while bounds and (not running.done() or last < bounds[1]):
-                    taking = asyncio.ensure_future(anext(events, None))
-                    subscribed.set()  # the run goes on after the first step of `taking`, which subscribes
-                    try:
-                        await asyncio.wait({taking, running}, return_when=asyncio.FIRST_COMPLETED)
-                        if not taking.done() and last >= bounds[-1]:
-                            break
-                        event = await taking
-                    finally:
-                        await _cancel(taking)  # before `events` is closed, which a waiting reader forbids
-                    if event is None:
-                        break  # the session was closed
-                    last = event.seq or last
-                    if len(bounds) == 2 and last > bounds[1]:
-                        break  # the next run has begun
-                    yield event
-            await running  # raises what the run raised, such as a refused prompt
-        finally:
-            await _cancel(running)
+        return self._runs.stream(prompt, timeout)
 
     @property
     def asks_again(self) -> bool:
@@ -663,69 +337,6 @@ class OpenSession:
     async def announce(self, text: str) -> None:
         """Tells every agent of a change around it, without waking one."""
         await self._team.mail.announce(text, self._team.members)
-
-    async def _run(
-        self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
-    ) -> RunResult:
-        """Without a prompt it waits for what goes on already."""
-        self._refuse_run(timeout)
-        async with self._runs:
-            return await self._run_alone(prompt, timeout, origin)
-
-    def _refuse_run(self, timeout: float | None) -> None:
-        """Raises for a wrong timeout, and where a tool or a hook would wait for the run that it is in."""
-        check_options(timeout=timeout)
-        if self._runs.locked() and self.id in _running.get():
-            raise AgentError(
-                ErrorKind.DEADLOCK,
-                f"A tool or hook of session {self.name!r} cannot wait for another run of this session. "
-                "Use session.prompt(), which does not wait, or another session.",
-            )
-
-    async def _run_alone(
-        self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
-    ) -> RunResult:
-        began = self._clock.monotonic()
-        tally = RunTally(self._team.orchestrator.id, self._wired.proof, self.head)
-        within = _running.set(_running.get() | {self.id})
-        try:
-            return await self._run_counted(prompt, timeout, origin, began, tally)
-        finally:
-            _running.reset(within)
-
-    async def _run_counted(
-        self,
-        prompt: str | UserMessage | None,
-        timeout: float | None,
-        origin: Origin,
-        began: float,
-        tally: RunTally,
-    ) -> RunResult:
-        self._team.context = copy_context()
-        self._withheld = None
-        self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
-        self._team.resume()
-        with self._log.journal.counting(tally.add):  # not read back: a run may be long
-            try:
-                async with asyncio.timeout(timeout):
-                    if prompt is not None:
-                        await self.prompt(prompt, origin=origin)
-                    await self.settled()
-            except TimeoutError:
-                await self.stop(TurnStatus.TIMED_OUT)
-            except asyncio.CancelledError:
-                with suppress(PlanckError):  # a closed or lost log: the turns end all the same
-                    await self.stop()
-                raise
-            except PlanckError as failure:
-                if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
-                    await self.aclose()
-                raise
-        took = round((self._clock.monotonic() - began) * 1000)
-        result = self._summarise(tally, took, self._wired.checks.demands)
-        if self._withheld:
-            return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
-        return mark_stopped(result, self._stopped) if self._stopped else result
 
     async def compact(self, *, focus: str = "") -> Compacted | None:
         """Make the orchestrator's history about half as long; None where nothing can be taken out.
@@ -758,48 +369,32 @@ class OpenSession:
 
         `confined`: for somebody who is not the user at this machine, and may write where agents may by now.
         """
-        from planck.session import undo  # most sessions never undo
-
-        root = self._find_undo_root(confined)
-        return undo.plan(self._log.store, root, selection, self._wired.redactor())
+        return self._open_undo().plan(selection, confined)
 
     def undo_turns(self) -> "tuple[UndoableTurn, ...]":
         """The turns with changes that are not undone yet, the newest first."""
-        from planck.session import undo
-
-        root = self._find_undo_root(confined=False)
-        return undo.list_turns(self._log.store, root, self._wired.redactor())
+        return self._open_undo().list_turns()
 
     async def undo(self, plan: "UndoPlan", *, confined: bool = False) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
-        from planck.session import undo
+        return await self._open_undo().apply(plan, confined)
 
-        log, team = self._log, self._team
-        id = await undo.apply(plan, self._find_undo_root(confined), RandomIds(), log.journal)
-        if text := undo.describe_undone(plan):
-            await team.mail.announce(text, team.members)
-        return id
+    async def report_interrupted_undo(self) -> None:
+        """Names the files that a killed undo did not restore, and tells agents of those that it did."""
+        await self._open_undo().report_interrupted()
 
-    def _find_undo_root(self, confined: bool) -> "Root":
-        from planck.session import undo
+    def _open_undo(self) -> "SessionUndo":
+        from planck.headless.live.undoing import SessionUndo  # most sessions never undo
 
-        if confined and self.mode is not Mode.FULL:
-            return self._wired.open_root()
-        return undo.open_places(self._log.store, self._wired.root)
+        return SessionUndo(self._parts)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
-        self._stopped = status
-        self._stop_checking()
-        await self._team.halt(status)
+        await self._runs.stop(status)
 
-    async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
-        id = self.id
-        async with aclosing(self._log.journal.follow(after)) as batches:
-            async for events in batches:
-                for event in events:
-                    yield SessionEvent(event, id)
+        return self._parts.events(after)
 
     async def follow(
         self, after: int = 0, *, words: bool = True
@@ -840,12 +435,7 @@ class OpenSession:
 
     def changes(self, selection: "Selection | None" = None) -> "tuple[FileDiff, ...]":
         """What agents did to files, change by change; of an agent, a turn or a call, or all of it."""
-        from planck.session import undo
-
-        selection = selection or undo.Selection()
-        return undo.list_changes(
-            self._log.store, selection, self._wired.redactor(), self._find_undo_root(confined=False)
-        )
+        return self._open_undo().list_changes(selection)
 
     async def rename(self, name: str) -> None:
         """Give the session another name, which finds it once it is closed; its id stays."""
@@ -861,22 +451,8 @@ class OpenSession:
         A call that waits for an answer is asked about again then, under the same id and digest; nothing of it
         has run. Other turns end as interrupted.
         """
-        if not self.closed:
-            self.closed = True
-            await close_all(self._wired.team.suspend, self._opened.aclose, self._wired.aclose)
+        await self._parts.suspend()
 
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
-        if not self.closed:
-            self.closed = True
-            await close_all(self._wired.team.aclose, self._opened.aclose, self._wired.aclose)
-
-
-def _withhold(reason: str) -> Err:
-    return Err(ErrorKind.PERMISSION_DENIED, f"A hook of the program withheld the answer: {reason}")
-
-
-async def _cancel(task: "asyncio.Future[Any]") -> None:
-    """Returns when the task has ended; a task that ended before stays as it is."""
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+        await self._parts.aclose()

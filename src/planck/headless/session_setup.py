@@ -1,7 +1,7 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,10 +18,9 @@ from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook, ToolFlags, read_tool_flags
-from planck.context.compaction import BUILT_IN
 from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
-from planck.own_code import list_own, say_option, tell_own
+from planck.own_code import list_own, tell_own
 from planck.own_files import keep_apart
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
@@ -30,11 +29,10 @@ from planck.permissions.gate import Gate
 from planck.records.amounts import MAX_COUNT, MAX_USD, Allowance
 from planck.records.authority import CHANGELESS, Mode
 from planck.records.messages import Message
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Clock, Ids
-from planck.records.specs import RECORDED, AgentSpec, ModelSpec, RunOptions, SessionOptions
+from planck.records.specs import RECORDED, AgentSpec, Limits, ModelSpec, RunOptions, SessionOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.store.names import check_id
 from planck.team.by_id import split_team_tools
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
@@ -76,11 +74,15 @@ class SessionSetup:
         stored: bool = True,
         deps: Any = None,
         hooks: "ProgramHooks | None" = None,
+        limits: Limits | None = None,
         kept: bool = False,
     ) -> None:
         """`tools` are those of the embedding program; team tools among them are the orchestrator's. `deps` is
-        what they find in their context. `kept`: the options are those of the log, and nobody
-        wrote them now."""
+        what they find in their context. `limits`: None for those of the configuration.
+
+        `kept`: the options come from the log. A tool that they name may be one that the program had then and
+        does not have now, which is an error only where somebody wrote the name just now.
+        """
         project, config = runtime.project.fork(), runtime.project.config
         self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
         self.session_id = session_id
@@ -95,9 +97,10 @@ class SessionSetup:
         self.tools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
-        self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
+        self.limits = limits = limits or config.limits
+        self.ceiling = session_ceiling(mode, project.roots, limits.spawn_depth)
         """What no agent of the session exceeds."""
-        limits, allowed = config.limits, read_allowance(options)
+        allowed = read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
             raise ConfigError(
                 ErrorKind.INVALID_ARGS, f"{say_option('--max-steps', 'max_steps')} must be at least 1."
@@ -145,7 +148,7 @@ class SessionSetup:
 
     def _describe_limits(self) -> dict[str, int]:
         """How often a provider is asked is the machine's, not the session's."""
-        limits = msgspec.structs.asdict(self.runtime.project.config.limits)
+        limits = msgspec.structs.asdict(self.limits)
         return {name: value for name, value in limits.items() if name != "providers"}
 
     def describe(self) -> SessionOptions:
@@ -259,85 +262,3 @@ def _read_mode(mode: Mode | str) -> Mode:
         known = ", ".join(Mode)
         raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is not a permission mode. Use one of {known}.")
     return Mode(mode)
-
-
-class WrongArgument(ConfigError, TypeError):
-    """An argument of a type that can't be used; the message names it by its keyword."""
-
-
-def refuse(message: str) -> WrongArgument:
-    return WrongArgument(ErrorKind.INVALID_ARGS, message)
-
-
-_TEXT_OPTIONS = ("model", "name", "id", "resume", "compactor")
-_FLAGS = ("dry_run", "stored")
-_COUNTS = ("max_steps", "max_tokens")
-
-
-def check_options(**given: Any) -> None:
-    """Raises for an option of `start`, `resume` or `run` that has a wrong type; None is not said."""
-    for name, value in given.items():
-        if value is None:
-            continue
-        wanted = ""
-        if name in _TEXT_OPTIONS and not isinstance(value, str):
-            wanted = "a string"
-        elif name == "mode" and not isinstance(value, str):
-            wanted = "a string such as 'ask', or a Mode"
-        elif name in _FLAGS and not isinstance(value, bool):
-            wanted = "True or False"
-        elif name in _COUNTS and (isinstance(value, bool) or not isinstance(value, int)):
-            wanted = "a whole number"
-        elif name == "max_budget_usd" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            wanted = "a number of US dollars"
-        elif name == "timeout" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            wanted = "a number of seconds"
-        elif name == "settings" and not isinstance(value, RunOptions):
-            wanted = "a RunOptions object"
-        elif name == "tools" and (isinstance(value, str) or not isinstance(value, Iterable)):
-            wanted = "a list of tools"
-        if wanted:
-            raise refuse(f"{name} must be {wanted}, not {value!r}.")
-    if id := given.get("id"):
-        check_id(id)
-
-
-def check_folder(name: str, folder: Path | str | None) -> None:
-    """Raises for a folder that the program names and that is not there."""
-    if folder is None:
-        return
-    if not isinstance(folder, str | os.PathLike):
-        raise refuse(f"{name} must be a path, not {folder!r}.")
-    if name == "workspace" and folder and not os.path.isdir(folder):
-        what = "is not a folder" if os.path.exists(folder) else "does not exist"
-        raise ConfigError(
-            ErrorKind.NOT_FOUND,
-            f"The workspace {os.fspath(folder)!r} {what}. Create the folder, or pass another one.",
-        )
-
-
-def check_paths(name: str, folders: Any) -> None:
-    if isinstance(folders, str | os.PathLike) or not isinstance(folders, Iterable):
-        raise refuse(f"{name} must be a list of folders, not {folders!r}.")
-
-
-def check_mapping(name: str, given: Any) -> None:
-    if given is not None and not isinstance(given, Mapping):
-        raise refuse(f"{name} must be a mapping, not {given!r}.")
-
-
-def check_compactors(given: Any) -> None:
-    check_mapping("compactors", given)
-    for name, write in (given or {}).items():
-        if name in BUILT_IN or not isinstance(name, str):
-            raise refuse(f"compactors: {name!r} is not a free name. Choose another one.")
-        if not callable(write):
-            raise refuse(f"compactors[{name!r}] must be a function of messages, not {write!r}.")
-
-
-def check_methods(name: str, given: Any, methods: Collection[str]) -> None:
-    """Raises for an object that can't do what it is passed for."""
-    lacking = [method for method in methods if not callable(getattr(given, method, None))]
-    if given is not None and (lacking or isinstance(given, type)):
-        what = "an object, not a class" if isinstance(given, type) else f"an object with {lacking[0]}()"
-        raise refuse(f"{name} must be {what}: {given!r} cannot be used.")

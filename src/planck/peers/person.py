@@ -9,7 +9,7 @@ from planck.mcp.elicitation import DECLINED, DISMISSED, Reply
 from planck.mcp.instances import EXECUTOR_GRACE
 from planck.permissions.approver import PATIENCE, Approvals
 from planck.records.approval import Asked, check_content
-from planck.records.outcome import Err
+from planck.records.outcome import Err, PlanckError
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import ToolContext
 
@@ -36,7 +36,11 @@ class SessionPerson:
             session_id=self.session_id,
             deadline=self._approvals.find_deadline(left),
         )
-        answer = await self._approvals.ask(hide_keys(question, self._ctx.keys))
+        try:
+            answer = await self._approvals.ask(hide_keys(question, self._ctx.keys))
+        except PlanckError as broken:
+            self.note(broken.err.message)
+            return DISMISSED
         if not answer.allow:
             return DISMISSED if answer.unanswered else DECLINED
         content = check_content(question.fields, answer.content)

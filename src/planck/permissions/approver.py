@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Confinement
+from planck.records.outcome import ErrorKind, PlanckError, name_exception
 from planck.records.ports import Clock, add_seconds
 from planck.toolkit.clock import SystemClock
 
@@ -49,24 +50,32 @@ class Approvals:
         return add_seconds(self._clock.now(), min(self._patience, most))
 
     async def ask(self, question: Question) -> Answer:
-        """Returns no for a late answer, and for one that was given to another question."""
+        """Returns no for a late answer, and for one that was given to another question.
+
+        Raises `PlanckError` where the approver raised, or returned something else.
+        """
         question = replace(question, asked=self._clock.now())
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._patience) as patience:
                 deciding: Any = self._approver.decide(question)
                 answer = await deciding if inspect.isawaitable(deciding) else deciding
-        except TimeoutError:
-            return _give_up(question, "nobody answered in time")
+        except Exception as problem:  # a `TimeoutError` may also be the approver's own
+            if patience.expired():
+                return give_up(question, "nobody answered in time")
+            why = f"the approver failed: {name_exception(problem)}"
+            raise PlanckError(ErrorKind.INTERNAL_ERROR, why) from problem
         if not isinstance(answer, Answer):
-            raise TypeError(f"decide() of the approver must be async and return an Answer, not {answer!r}")
+            why = "the approver failed: its decide() must be async and return an Answer"
+            raise PlanckError(ErrorKind.INTERNAL_ERROR, f"{why}, not {answer!r}")
         if (answer.question_id, answer.digest) != (question.id, question.digest):
-            return _give_up(question, "the answer was for another question")
+            return give_up(question, "the answer was for another question")
         if answer.allow and answer.scope is not Scope.ONCE and not question.rule:
-            return _give_up(question, "this call can be allowed only once, and the answer was for longer")
+            return give_up(question, "this call can be allowed only once, and the answer was for longer")
         return answer
 
 
-def _give_up(question: Question, why: str) -> Answer:
+def give_up(question: Question, why: str) -> Answer:
+    """Returns the answer to a question that nobody answers."""
     return Answer(question.id, question.digest, False, unanswered=why)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from planck.permissions.approver import Approvals
+from planck.permissions.approver import Approvals, give_up
 from planck.permissions.authority import stricter
 from planck.permissions.policy import (
     PolicyContext,
@@ -23,7 +23,7 @@ from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, l
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode, Right
-from planck.records.events import DeniedBy, PermissionDecision
+from planck.records.events import DeniedBy, ErrorEvent, PermissionDecision
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Ids
 from planck.records.tools import COMMAND_TOOLS, find_row
@@ -156,18 +156,29 @@ class Gate:
             deadline=self.approvals.find_deadline(),
         )
         await scribe.record(question.as_fact(), barrier=True)
-        allow = (await self.approvals.ask(question)).allow
+        answer = await self.hear(question, scribe)
+        allow = answer.allow
+        said = f"the user {'accepted' if allow else 'rejected'} the server's new or changed tools"
         fact = PermissionDecision(
             call_id="",
             tool=question.tool,
             decision="allow" if allow else "deny",
-            reason=f"the user {'accepted' if allow else 'rejected'} the server's new or changed tools",
+            reason=answer.unanswered or said,
             request_id=question.id,
             scope="session" if allow else "",
-            by="" if allow else "user",
+            by="" if allow else "nobody" if answer.unanswered else "user",
         )
         await scribe.record(fact, barrier=True)
         return allow
+
+    async def hear(self, question: Question, scribe: Scribe) -> Answer:
+        """Returns the answer; an approver that fails gives none, and the result of the run has its error."""
+        assert self.approvals is not None
+        try:
+            return await self.approvals.ask(question)
+        except PlanckError as broken:
+            await scribe.record(ErrorEvent(kind=broken.err.kind, message=broken.err.message))
+            return give_up(question, broken.err.message)
 
     def remember(self, agent_id: str, question: Question, answer: Answer) -> tuple[Scope, str]:
         """Makes a lasting approval a rule of that agent; it never flows to another, child or parent.
@@ -326,7 +337,7 @@ class AgentGate:
                 await self._record(ctx, tool, put.message, allow=False)
             return put
         question, rights = put
-        answer = await self._hear(call, question, gate.approvals)
+        answer = await self._hear(call, question)
         if isinstance(answer, Err):
             return answer
         said = _name_answer(question, answer)
@@ -371,7 +382,7 @@ class AgentGate:
 
             question = ask_for_folder(self._find_id(call.ctx), self, call.tool, call.args, found)
             question = await self._put_on_record(call, question, gate.approvals)
-            answer = await self._hear(call, question, gate.approvals)
+            answer = await self._hear(call, question)
             if isinstance(answer, Err):
                 return answer
             said = _name_answer(question, answer)
@@ -403,9 +414,9 @@ class AgentGate:
         await self._scribe.record(question.as_fact(), barrier=True)
         return question
 
-    async def _hear(self, call: Call, question: Question, approvals: Approvals) -> Answer | Err:
+    async def _hear(self, call: Call, question: Question) -> Answer | Err:
         """Returns the answer that allows it; any other is recorded as a denial."""
-        answer = await approvals.ask(question)
+        answer = await self._gate.hear(question, self._scribe)
         said = _name_answer(question, answer)
         if answer.unanswered:
             return await self.deny(call, "nobody", answer.unanswered, **said)

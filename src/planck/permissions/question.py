@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from planck.own_code import say_option
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Rule
@@ -17,6 +16,7 @@ from planck.records.approval import Asked, Question
 from planck.records.authority import Confinement, Mode, Right
 from planck.records.diffs import cut_middle
 from planck.records.events import DeniedBy
+from planck.records.outcome import say_option
 from planck.records.ports import Keys, KnownKeys
 from planck.records.tools import COMMAND_TOOLS, HOST_TOOLS
 from planck.records.visible import spell_out

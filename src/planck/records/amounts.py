@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from planck.own_code import say_option
+from planck.records.outcome import say_option
 
 MICRO = 1_000_000
 

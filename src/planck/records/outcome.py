@@ -5,6 +5,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from planck.own_code import is_command
+
 T = TypeVar("T")
 
 
@@ -116,6 +118,11 @@ class Err(msgspec.Struct, frozen=True):
 def say_extra(extra: str) -> str:
     """Returns how to install an extra. From a clone, because no package index has Planck yet."""
     return f"run \"pip install '.[{extra}]'\" in your clone of Planck"
+
+
+def say_option(flag: str, keyword: str) -> str:
+    """Returns how the caller gives an option: a flag of the command, or an argument of a program's call."""
+    return flag if is_command() else keyword
 
 
 def say_exception(problem: BaseException) -> str:

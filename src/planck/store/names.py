@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from planck.own_code import say_option
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Ids
 from planck.store.store import SessionError
 

@@ -66,7 +66,7 @@ async def run_resume(talk: "Talk", rest: str) -> None:
     elif rest in (talk.session.id, talk.session.name):
         say(talk.frontend, "You are already in this session.")
         return
-    await talk.change(await talk.planck.resume(rest, settings=_read_for_resume(talk)))
+    await talk.change(await talk.planck.reopen(rest, _read_for_resume(talk)))
     talk.greet()
     await talk.show_past()
 
@@ -95,7 +95,7 @@ async def run_sessions(talk: "Talk", rest: str) -> None:
 async def run_fork(talk: "Talk", rest: str) -> None:
     before = talk.session.name
     copied = await talk.planck.archive.fork(talk.session.id, name=rest)
-    await talk.change(await talk.planck.resume(copied.id, settings=_read_for_resume(talk)))
+    await talk.change(await talk.planck.reopen(copied.id, _read_for_resume(talk)))
     talk.greet()
     say(talk.frontend, f"Forked from {before}, which stays unchanged. Return with /resume {before}.", "dim")
 

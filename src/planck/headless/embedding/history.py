@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planck.headless.session_setup import refuse
+from planck.headless.embedding.arguments import refuse
 from planck.records.events import (
     USER,
     AssistantSaid,

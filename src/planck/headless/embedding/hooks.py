@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from planck.headless.session_setup import refuse
+from planck.headless.embedding.arguments import refuse
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, Message, Part, Text, ToolCall

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from planck.config.teams import IN_PROGRAM, MemberEntry, TeamFile, make_members, read_shape
-from planck.headless.session_setup import SessionSetup, refuse
+from planck.headless.embedding.arguments import refuse
+from planck.headless.session_setup import SessionSetup
 from planck.headless.session_tools import check_tool
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError

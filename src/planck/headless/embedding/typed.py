@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from planck.headless.embedding.arguments import refuse
 from planck.headless.open_session import OpenSession
-from planck.headless.session_setup import refuse
 from planck.headless.structured import AnswerSchema
 from planck.records.messages import Image, Text, UserMessage, user_text
 from planck.records.outcome import Err, ErrorKind, PlanckError

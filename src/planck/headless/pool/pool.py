@@ -247,7 +247,7 @@ class Pool:
             if row.head:
                 left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(row.id)))
                 narrowed = _narrow(options, carry_over(left, mode, ours=False, alone=False))
-                opened = await planck.resume(row.id, settings=narrowed)
+                opened = await planck.reopen(row.id, narrowed)
             else:
                 if options.team:
                     find_alias(options.team, planck.resources.team_dirs())

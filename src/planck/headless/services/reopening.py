@@ -1,6 +1,6 @@
 """How a session was left: it goes on so when it is opened again, though nobody says so then."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -13,7 +13,7 @@ from planck.records.events import (
     UsageSpent,
     view,
 )
-from planck.records.specs import RECORDED, RunOptions, SessionOptions
+from planck.records.specs import RECORDED, Limits, RunOptions, SessionOptions
 from planck.records.usage import Figures, count_call
 
 _TOLD = (SessionStarted.type, SessionResumed.type, ModeChanged.type, UsageSpent.type)
@@ -40,7 +40,7 @@ def find_left(events: Iterable[Event]) -> Left:
 
 
 class LeftFold:
-    """Learns how a session was left from events that somebody else reads."""
+    """Folds how a session was left out of events that pass through it, so that a log is read only once."""
 
     def __init__(self) -> None:
         self._head = 0
@@ -93,3 +93,18 @@ def carry_over(left: Left, configured: Mode, *, ours: bool, alone: bool = True) 
     if options.max_tokens is not None:
         carried["max_tokens"] = max(options.max_tokens - left.tokens, 1)
     return RunOptions(**carried)
+
+
+def keep_limits(left: Left, configured: Limits, said: Collection[str]) -> Limits:
+    """Returns the limits of a session that is opened again: its own, or stricter ones of the configuration.
+
+    `said`: names of limits that the caller passed now; these count as they are configured. How often a
+    provider is asked is always configured: it is about the machine.
+    """
+    own = left.options.limits if left.options else {}
+    kept = {
+        name: min(own[name], value)
+        for name, value in msgspec.structs.asdict(configured).items()
+        if name not in said and name != "providers" and isinstance(own.get(name), int)
+    }
+    return msgspec.structs.replace(configured, **kept)

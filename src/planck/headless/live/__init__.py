@@ -1,0 +1,1 @@
+"""The parts of an open session, behind `OpenSession`."""

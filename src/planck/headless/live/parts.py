@@ -1,0 +1,86 @@
+"""What every part of an open session needs: its log and its agents, for as long as it is open."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from planck.closing import close_all
+from planck.headless.event import SessionEvent
+from planck.headless.wiring import SessionWiring
+from planck.records.events import AgentStarted, view
+from planck.records.nearest import did_you_mean
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.session.logs import SessionLog
+from planck.team.member import Member
+from planck.team.team import Team
+
+
+class AgentError(PlanckError):
+    """No such agent in this session, none that is alive, or one that is at work."""
+
+
+class SessionClosed(PlanckError):
+    """What was asked needs an open session; of a closed one only its name and members are left."""
+
+
+class LiveParts:
+    """The log and the agents of an open session; both raise once it is closed."""
+
+    def __init__(self, opened: SessionLog, wired: SessionWiring) -> None:
+        self.opened = opened
+        """The log, also of a session that is closed."""
+        self.wired = wired
+        self.closed = False
+
+    @property
+    def log(self) -> SessionLog:
+        self.check_open()
+        return self.opened
+
+    @property
+    def team(self) -> Team:
+        self.check_open()
+        return self.wired.team
+
+    def check_open(self) -> None:
+        """For whatever needs a team that lives and a log that is open."""
+        if self.closed:
+            way_out = f"Open it again with Planck.resume({self.opened.id!r})."
+            raise SessionClosed(ErrorKind.DETACHED, f"Session {self.opened.name!r} is closed. {way_out}")
+
+    def find_member(self, agent: str) -> Member:
+        """Returns an agent by its id or its name; without one, the orchestrator."""
+        team = self.team
+        if not agent:
+            return team.orchestrator
+        for member in team.members:
+            if agent in (member.id, member.name):
+                return member
+        known = [view(event) for event in self.log.store.read()]
+        if any(
+            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
+        ):
+            raise AgentError(
+                ErrorKind.DETACHED, f"Agent {agent!r} has ended. Choose another agent in this session."
+            )
+        names = [member.name for member in team.members]
+        hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."
+        raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
+
+    async def events(self, after: int) -> AsyncGenerator[SessionEvent, None]:
+        """Every recorded event after a number, then what happens, deltas included."""
+        id = self.opened.id
+        async with aclosing(self.log.journal.follow(after)) as batches:
+            async for events in batches:
+                for event in events:
+                    yield SessionEvent(event, id)
+
+    async def suspend(self) -> None:
+        if not self.closed:
+            self.closed = True
+            await close_all(self.wired.team.suspend, self.opened.aclose, self.wired.aclose)
+
+    async def aclose(self) -> None:
+        """Closes every part of it, whatever becomes of one, and then raises the first error."""
+        if not self.closed:
+            self.closed = True
+            await close_all(self.wired.team.aclose, self.opened.aclose, self.wired.aclose)
