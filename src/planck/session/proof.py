@@ -226,11 +226,9 @@ class ProofFold:
 
     def is_fresh(self, run: _Run) -> bool:
         """Whether nothing was changed after it began but by itself; the runtime's checks change nothing."""
-        open_ = any(
-            one.start != run.start and one.id != run.id and not only_reads(one.command)
-            for one in self._open.values()
-        )
-        return not open_ and not any(c.end > run.start and c.by != run.id for c in self._changes)
+        if any(one.id != run.id and not only_reads(one.command) for one in self._open.values()):
+            return False
+        return not any(c.end > run.start and c.by != run.id for c in self._changes)
 
     def is_current(self, check_id: str) -> bool:
         """Whether nothing changed since a check began, so that it would end as it did."""
