@@ -3,13 +3,20 @@
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from planck.records.events import TurnStatus
+from planck.records import codec
+from planck.records.events import Event, TurnStatus
 from planck.records.specs import RunOptions
-from planck.session.result import Exit
+from planck.session.result import Exit, summarise_run
+from tests.command import Bench
 from tests.proof.crew import Script, bash, delegate, facts, open_planck, reports, respond, write
+from tests.teams import write_team
+from tests.wire import chat
+from tests.wire.server import WireServer
 
 
 
@@ -218,3 +225,88 @@ async def test_a_budget_that_runs_out_ends_a_run_with_a_red_check_as_capped(tmp_
         session = await planck.start(settings=RunOptions(checks=("exit 1",), max_tokens=20))
         result = await session.run("go")
         assert result.exit_code == Exit.CAPPED
+
+
+async def test_the_checks_of_an_untrusted_projects_team_never_run(tmp_path: Path) -> None:
+    async with WireServer([chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        member = {"type": "orchestrator", "done_when": ["touch made.txt"]}
+        folder = bench.work / ".planck/teams/crew"
+        write_team(folder, member)
+        words = ("run", "go", "--team", "crew", "--permission-mode", "full")
+        done = await bench.run(*words)
+        assert (done.code, done.out) == (0, "done\n")
+        assert not (bench.work / "made.txt").exists()
+        told = [line for line in done.err.splitlines() if "done_when" in line]
+        assert len(told) == 1
+        assert "does not run" in told[0]
+        trusted = await bench.run(*words, "--trust")
+        assert trusted.code == 0
+        assert (bench.work / "made.txt").exists()
+
+
+async def test_the_command_line_takes_checks_and_tells_how_they_ended(tmp_path: Path) -> None:
+    async with WireServer([chat.text("done")] * 4) as server:
+        bench = Bench(tmp_path, server.url)
+        red = await bench.run("run", "go", "--check", "true", "--check", "exit 3", "--output-format", "json")
+        assert red.code == Exit.UNPROVEN
+        assert [(row["command"], row["ok"], row["exit_code"]) for row in red.result["checks"]] == [
+            ("true", True, 0),
+            ("exit 3", False, 3),
+        ]
+        assert red.result["status"] == "failed"
+        assert red.err == "error: The check `exit 3` ended with exit code 3. [command_failed]\n"
+        plain = await bench.run("run", "go", "--check", "true")
+        assert (plain.code, plain.out) == (0, "done\n")
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        ({"status": TurnStatus.INTERRUPTED}, Exit.SIGINT),
+        ({"status": TurnStatus.TIMED_OUT}, Exit.TIMEOUT),
+        ({"status": TurnStatus.CAPPED}, Exit.CAPPED),
+        ({"status": TurnStatus.FAILED, "kind": "rate_limited"}, Exit.TRANSIENT),
+        ({"status": TurnStatus.FAILED, "kind": "permission_denied"}, Exit.DENIED),
+        ({"status": TurnStatus.COMPLETED, "text": "", "denied": True}, Exit.DENIED),
+        ({"status": TurnStatus.FAILED, "kind": "not_found"}, Exit.UNPROVEN),
+        ({"status": TurnStatus.COMPLETED, "text": ""}, Exit.UNPROVEN),
+        ({"status": TurnStatus.COMPLETED, "text": "x"}, Exit.UNPROVEN),
+    ],
+)
+def test_a_red_check_yields_to_what_weighs_more_and_to_nothing_else(
+    result: dict[str, Any], code: Exit
+) -> None:
+    made: list[tuple[str, str | None, dict[str, Any]]] = [("turn_start", "o", {"kind": "prompt", "message_id": "m"})]
+    if result.get("denied"):
+        denied = {"call_id": "c", "tool": "bash", "decision": "deny", "reason": "no"}
+        made.append(("permission_decision", "o", denied))
+    if kind := result.get("kind"):
+        made.append(("error", "o", {"kind": kind, "message": "", "details": {}}))
+    end = {"status": result["status"], "text": result.get("text", ""), "usage": {}}
+    made.append(("turn_end", "o", end))
+    check = {"id": "k", "scope": "run", "command": "c", "exit_code": 1, "ok": False, "attempt": 1}
+    made.append(("checked", None, {**check, "duration_ms": 1, "output": ""}))
+    events = [
+        Event(seq, "", agent, 1, type, msgspec.Raw(codec.encode(data)))
+        for seq, (type, agent, data) in enumerate(made, 1)
+    ]
+    found = summarise_run(events, names={"o": "o"}, session_id="", session_name="", checks=["c"])
+    assert found.exit_code == code
+    assert found.status is not TurnStatus.COMPLETED
+
+
+async def test_a_resumed_session_keeps_its_checks_and_an_imported_one_runs_none(tmp_path: Path) -> None:
+    async with open_planck(tmp_path, {"orchestrator": lambda request: "done"}) as planck:
+        session = await planck.start(settings=RunOptions(checks=("exit 3",)), name="mine")
+        await session.run("go")
+        log = tmp_path / "mine.ndjson"
+        log.write_bytes(b"".join(planck.archive.events("mine")))
+        await session.aclose()
+        again = await planck.resume("mine")
+        assert (await again.run("again")).exit_code == Exit.UNPROVEN
+        await again.aclose()
+        planck.archive.delete("mine")
+        taken = await planck.archive.import_session(log)
+        other = await planck.resume(taken.id)
+        assert (await other.run("again")).exit_code == Exit.DONE

@@ -81,7 +81,7 @@ class Checks:
         self._find_asker = find_asker
         self._clock: Clock = runtime.clock
         self._ids: Ids = runtime.ids
-        self._limits = runtime.project.config.limits
+        self._limits = plan.limits
         self._tasks: dict[str, _Rounds] = {}
         self._run = _Rounds()
 

@@ -67,11 +67,13 @@ class SessionWiring:
         *,
         roster: Sequence[AgentSpec] = (),
         lead_model: ModelSpec | None = None,
+        imported: bool = False,
     ) -> None:
         """`roster`: the members that a new session begins with, who know of each other from the start.
 
         Without a roster the session is resumed: its orchestrator is changed as the options of the run say.
-        `lead_model` replaces the orchestrator's model, whose provider may be gone.
+        `lead_model` replaces the orchestrator's model, whose provider may be gone. `imported`: somebody else
+        made the log, and the checks of its members do not run here.
         """
         runtime, options = plan.runtime, plan.options  # with a project of the session's own
         self._plan = plan
@@ -80,6 +82,7 @@ class SessionWiring:
         self._runtime = runtime
         self._journal = journal
         self._lead_model = lead_model
+        self._imported = imported
         self._names: dict[str, str] = {}
         self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
@@ -241,6 +244,8 @@ class SessionWiring:
         runtime, plan = self._runtime, self._plan
         if spec.role == "orchestrator" and not self._roster:
             spec = plan.change_lead(spec, self._lead_model)
+        if self._imported and spec.done_when:
+            spec = msgspec.structs.replace(spec, done_when=())
         self._names[spec.id] = spec.name
         self.proof.know(spec)
         scribe = Scribe(journal, spec.id)
