@@ -225,8 +225,8 @@ START: dict[str, Any] = {"mode": "workspace", "max_steps": 7, "dry_run": True, "
 """What a session was started with; then somebody makes it read-only."""
 OF_THE_LOG = {"mode": "read-only", "max_steps": 7, "dry_run": True}
 OF_THE_ROW = {"session_budget": {"usd": 2.0}}
-OF_THE_NODE = {"limits", "rules", "sandbox", "catalog", "person", "added"}
-"""By the configuration of whichever node opens it."""
+OF_THE_NODE = {"limits", "rules", "sandbox", "catalog", "person", "added", "program_tools"}
+"""By the configuration of the node that opens it, which passes no tools of its own."""
 
 
 def test_it_is_known_of_every_option_of_a_session_who_keeps_it() -> None:

@@ -140,6 +140,27 @@ async def test_a_hook_changes_what_a_model_is_sent_and_what_it_says(tmp_path: Pa
         assert "bash" not in asked.tools
 
 
+class Hide(Hooks):
+    """Offers no tool in the first step, and all in the next."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def before_model(self, use: ModelUse) -> Any:
+        self.steps += 1
+        return replace(use, tools=()) if self.steps == 1 else None
+
+
+async def test_a_tool_that_a_hook_hides_cannot_be_called_in_that_step(tmp_path: Path) -> None:
+    write: Any = [("write", {"path": "a.txt", "content": "a"}), ("list_team", {})]
+    async with started(tmp_path, [write, write, "done"], hooks=[Hide()], mode="full") as session:
+        await session.run("go")
+        hidden = "permission_denied: {} was not run: a hook of the program refused it: it was not offered"
+        for said, name in zip(results(session)[:2], ("write", "list_team"), strict=True):
+            assert said.startswith(hidden.format(name))
+        assert not any(said.startswith("permission_denied") for said in results(session)[2:])
+
+
 @pytest.mark.parametrize("which", ["before_model", "after_model"])
 async def test_a_hook_that_refuses_a_model_call_ends_the_turn(tmp_path: Path, which: str) -> None:
     hook = Hooks()

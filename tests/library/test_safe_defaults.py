@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planck import OpenSession, PlanckError, Tool, orchestrator_tools, tool
+from planck import Member, OpenSession, PlanckError, Team, Tool, orchestrator_tools, tool
 from planck.records.events import SessionResumed, SessionStarted, view
 from planck.records.specs import ModelSpec, RunOptions, SessionOptions
 from tests.library.program import make_planck, results, started
@@ -294,3 +294,28 @@ async def test_a_resume_keeps_the_limits_of_the_session_whatever_the_configurati
     async with make_planck(tmp_path, []) as p:
         session = await p.resume("mine", max_steps=11)
         assert options_of(session).max_steps == 11
+
+
+async def test_a_resume_without_the_tools_of_the_program_is_an_error_that_names_them(tmp_path: Path) -> None:
+    team = Team(members=[Member(type="orchestrator"), Member(type="helper", tools=[look])])
+    async with make_planck(tmp_path, [[("change", {})], "done"]) as p:
+        session = await p.start(team=team, name="mine", mode="full", tools=[change])
+        await session.aclose()
+        with pytest.raises(PlanckError, match=r"not passed: change, look\. Pass tools=\[\.\.\.\]") as refused:
+            await p.resume("mine")
+        assert refused.value.err.kind == "invalid_args"
+        session = await p.resume("mine", tools=[change, look])  # the error left the session as it was
+        await session.run("go")
+        assert results(session) == ["changed"]
+        await session.aclose()
+        session = await p.resume("mine", tools=[])  # says that there are none any more
+        assert "change" not in session.tools
+        await session.aclose()
+        await p.resume("mine")
+
+
+async def test_a_resume_asks_for_no_tool_that_its_agents_were_not_given(tmp_path: Path) -> None:
+    async with make_planck(tmp_path, []) as p:
+        settings = RunOptions(disallowed_tools=("change",))
+        await (await p.start(name="mine", tools=[change], settings=settings)).aclose()
+        assert "change" not in (await p.resume("mine")).tools

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 import planck
 from planck.config.environment import has_collector
-from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options
+from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
 from planck.headless.members.first import make_members
 from planck.headless.open_session import OpenSession
 from planck.headless.services.notices import find_missing_spans
@@ -23,6 +24,7 @@ from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Past, read_past, resume_session
 from planck.store.names import refuse_taken_id
+from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class Opener:
                 name=log.name,
                 workspace=str(runtime.project.workspace),
                 version=planck.__version__,
-                options=plan.describe(),
+                options=plan.describe(chain(*objects.values())),
                 team=made.file.name if made else options.team or runtime.project.config.default_team or "",
                 request=request,
             )
@@ -148,6 +150,8 @@ class Opener:
 
                 refuse_strangers(runtime.project, log)
             past, options, limits = self._look_back(log, given, exact)
+            if exact is None:
+                _check_tools(log, past, given["tools"])
             plan = SessionSetup(
                 runtime,
                 log.id,
@@ -243,6 +247,19 @@ def _read_team(
     from planck.headless.embedding.teams import read_team  # most programs have files, or none
 
     return "", read_team(team)
+
+
+def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:
+    """Raises where the session had tools of its program, and the caller says nothing of tools.
+
+    Without them its agents would fail calls that their own history shows them.
+    """
+    had = past.before.options.program_tools if past.before.options else ()
+    if had and not tools and isinstance(tools, tuple):  # an empty list says that there are none any more
+        raise refuse(
+            f"Session {log.name!r} had tools of its program that were not passed: {', '.join(had)}. "
+            "Pass tools=[...] with them, or tools=[] to resume it without them."
+        )
 
 
 def _join_hooks(hooks: "Sequence[Hooks]") -> "ProgramHooks | None":

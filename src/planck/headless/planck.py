@@ -247,9 +247,11 @@ class Planck:
     async def resume(self, id_or_name: str = "", **arguments: Unpack[SessionArguments]) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        Mode, dry run, steps, disallowed tools and the rest of its budget are those that it had, unless an
-        argument says otherwise. With a model, its orchestrator goes on with that one. `tools`, `deps` and
-        `hooks` as in `start`: no log holds a function. A `store` that the program has needs no name.
+        Mode, dry run, steps, limits, disallowed tools and the rest of its budget are those that it had,
+        unless an argument, or `flags` of `Planck`, says otherwise; a limit that the configuration has made
+        stricter since is stricter. With a model, its orchestrator goes on with that one. `tools`, `deps` and
+        `hooks` as in `start`: no log holds a function. A session that had tools needs them again; `tools=[]`
+        resumes it without them. A `store` that the program has needs no name.
         """
         self._check_open()
         given = complete(Planck.resume, SessionArguments, arguments)

@@ -1,7 +1,7 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -151,8 +151,12 @@ class SessionSetup:
         limits = msgspec.structs.asdict(self.limits)
         return {name: value for name, value in limits.items() if name != "providers"}
 
-    def describe(self) -> SessionOptions:
-        """Returns what the log keeps of it: the options of the run, with what is in force for two of them."""
+    def describe(self, objects: Iterable[Tool] = ()) -> SessionOptions:
+        """Returns what the log keeps of it: the options of the run, with what is in force for two of them.
+
+        `objects`: the tools that the program gave to workers.
+        """
+        passed = {*self.tools.own, *(tool.name for tool in objects)}
         mode = self.ceiling.mode
         whole = self.runtime.project.config.budget
         in_force = {"mode": mode, "max_steps": self.bounds.max_steps}
@@ -166,6 +170,7 @@ class SessionSetup:
             person=self.runtime.approver is not None,
             added=self.runtime.project.added,
             session_budget=whole.amount.describe() if whole else {},
+            program_tools=tuple(sorted(name for name in passed if not self.withholds(name))),
         )
 
     def change_lead(self, spec: AgentSpec, model: ModelSpec | None = None) -> AgentSpec:

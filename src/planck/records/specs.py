@@ -252,6 +252,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     require_proof: bool = False
     session_budget: dict[str, float] = {}
     """By unit, what the configuration gives the session over all its runs."""
+    program_tools: tuple[str, ...] = ()
+    """Names of the tools that the embedding program passed: a resume needs them again."""
 
 
 RECORDED = tuple(name for name in SessionOptions.__struct_fields__ if name in RunOptions.__struct_fields__)

@@ -38,7 +38,10 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True):
-    """A call of a model; what a hook changes here is sent and not recorded."""
+    """A call of a model; what a hook changes here is sent and not recorded.
+
+    A tool that a hook takes out of `tools` is not offered, and a call of it is refused.
+    """
 
     agent: str
     model: str
@@ -94,6 +97,8 @@ class ProgramHooks:
 
     def __init__(self, hooks: Sequence[Hooks]) -> None:
         self._hooks = tuple(hooks)
+        self._hidden: dict[str, set[str]] = {}
+        """By agent: the tools that its last request to a model would have had without the hooks."""
 
     def __bool__(self) -> bool:
         return bool(self._hooks)
@@ -102,6 +107,8 @@ class ProgramHooks:
         self, agent: str, call_id: str, tool: str, args: dict[str, Any]
     ) -> Refuse | dict[str, Any]:
         """Returns the arguments that the call has in the end."""
+        if tool in self._hidden.get(agent, ()):  # a model may know it from earlier steps, or guess it
+            return Refuse("it was not offered in this step")
         for hook in self._hooks:
             use = ToolUse(agent, call_id, tool, deepcopy(args))  # what it changes in place is not a wish
             found = await _wait(hook.before_tool(use))
@@ -149,13 +156,23 @@ class ProgramHooks:
 
     def watch(self, provider: Provider, model: str, name_agent: Callable[[str], str]) -> Provider:
         """Returns a provider that asks the hooks about each request and each answer."""
-        return _Watched(provider, self._hooks, model, name_agent) if self._hooks else provider
+        return _Watched(provider, self._hooks, model, name_agent, self._hide) if self._hooks else provider
+
+    def _hide(self, agent: str, tools: set[str]) -> None:
+        self._hidden[agent] = tools
 
 
 class _Watched:
     def __init__(
-        self, provider: Provider, hooks: Sequence[Hooks], model: str, name_agent: Callable[[str], str]
+        self,
+        provider: Provider,
+        hooks: Sequence[Hooks],
+        model: str,
+        name_agent: Callable[[str], str],
+        hide: Callable[[str, set[str]], None],
     ) -> None:
+        """`hide` is told which tools of an agent its model is not offered."""
+        self._hide = hide
         self._provider = provider
         self._hooks = hooks
         self._model = model
@@ -176,6 +193,7 @@ class _Watched:
             if isinstance(found, Refuse):
                 raise _refuse_call(found)
             use = _expect(found, ModelUse, use, "before_model", "Refuse, a ModelUse or None")
+        self._hide(before.agent, set(before.tools).difference(use.tools))
         async with aclosing(self._provider.stream(_change(request, before, use))) as items:
             async for item in items:
                 yield await self._look_at(use, item) if isinstance(item, AssistantMessage) else item
