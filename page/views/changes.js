@@ -68,7 +68,7 @@ export function ChangesView({sessionStore, act, params: {agent, call}}) {
 			${by === 'agent' && html`<${Badge} board=${sessionStore.board} id=${sessionStore.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${countPaths(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
 		<section class="changes-diff" aria-label=${seen(shown.path)}>
 			${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${sessionStore.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
-			${plan ? html`<${UndoPlan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${authorOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
+			${plan ? html`<${UndoPlan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${authorOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span>${shown.by === 'command' && html` · ${t('changes.command')}`}</span></header>
 			${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.lost')}</p>`}`}</section></div>`;
 }
 

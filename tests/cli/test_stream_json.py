@@ -19,6 +19,7 @@ RESULT = {
     "usage",
     "cost_usd",
     "duration_ms",
+    "changes",
     "steps",
     "denials",
     "errors",

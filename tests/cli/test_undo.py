@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.command import FULL, Bench, Done
+from tests.session.trees import read_tree
 from tests.teams import Brains, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -239,6 +240,45 @@ async def test_an_imported_session_can_not_put_a_file_where_no_agent_may(
     tmp_path: Path, path: str, code: int
 ) -> None:
     """Its before-images are the words of whoever made the export."""
+    evil = base64.b64encode(b"evil\n").decode()
+    bench, session = await forge(tmp_path, {"path": path, "before": evil, "mode": 0o755, "after_sha256": ""})
+    done = await bench.run("undo", "-r", session, "--yes")
+    assert done.code == code, done
+    assert (bench.work / path).exists() is (code == 0)
+
+
+FILE = {"before": base64.b64encode(b"evil\n").decode(), "after_sha256": ""}
+NO_FILE = {"before": None, "mode": None, "after_sha256": ""}
+
+
+@pytest.mark.parametrize(
+    ("forged", "kind", "mode"),
+    [
+        ({**FILE, "mode": 0o6755}, "file", 0o755),
+        ({**NO_FILE, "was": "folder", "mode": 0o7777}, "folder", 0o777),
+        ({**NO_FILE, "was": "folder"}, "folder", 0o755),
+        ({**NO_FILE, "was": "link", "link": "b.txt"}, "link", 0),
+        ({**NO_FILE, "was": "link", "link": "/etc/passwd"}, "nothing", 0),
+        ({**NO_FILE, "was": "link", "link": "a/../../../etc/passwd"}, "nothing", 0),
+        ({**NO_FILE, "was": "link"}, "nothing", 0),
+        ({**NO_FILE, "was": "other", "mode": 0o020666}, "nothing", 0),
+        ({**NO_FILE, "was": "file", "image": "../../../../../../../etc/passwd"}, "nothing", 0),
+        ({**NO_FILE, "was": "file", "blob": "0" * 32}, "nothing", 0),
+        ({**FILE, "mode": -1}, "file", None),
+    ],
+)
+async def test_an_imported_session_restores_no_right_and_no_way_out(
+    tmp_path: Path, forged: dict[str, Any], kind: str, mode: int | None
+) -> None:
+    bench, session = await forge(tmp_path, {**forged, "path": "a.txt"})
+    done = await bench.run("undo", "-r", session, "--yes")
+    found = read_tree(bench.work).get("a.txt", ("nothing", 0, b""))
+    assert (done.code, found[0]) == (1 if kind == "nothing" else 0, kind), done
+    assert mode in (None, found[1])
+
+
+async def forge(tmp_path: Path, change: dict[str, Any]) -> tuple[Bench, str]:
+    """An imported session whose only change of a file is what somebody wrote into the export."""
     bench = await worked(tmp_path, ("write", {"path": "b.txt", "content": "made\n"}))
     (bench.work / "a.txt").unlink()
     session = (await bench.run("sessions", "list")).out.split()[0]
@@ -246,8 +286,7 @@ async def test_an_imported_session_can_not_put_a_file_where_no_agent_may(
     for line in (await bench.run("sessions", "export", session)).out.splitlines():
         frame = json.loads(line)
         if frame["type"] == CHANGED:
-            evil = base64.b64encode(b"evil\n").decode()
-            frame["data"].update(path=path, before=evil, mode=0o755, after_sha256="")
+            frame["data"].update(change)
         if frame["seq"] is None:
             frame["data"].update(hash=previous.hex())
         else:
@@ -256,9 +295,7 @@ async def test_an_imported_session_can_not_put_a_file_where_no_agent_may(
     await bench.run("sessions", "delete", session, "--yes")
     (tmp_path / "x.ndjson").write_bytes(b"\n".join(forged) + b"\n")
     assert (await bench.run("sessions", "import", str(tmp_path / "x.ndjson"))).code == 0
-    done = await bench.run("undo", "-r", session, "--yes")
-    assert done.code == code, done
-    assert (bench.work / path).exists() is (code == 0)
+    return bench, session
 
 
 def compact(frame: dict[str, Any]) -> bytes:

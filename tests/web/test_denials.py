@@ -18,7 +18,7 @@ from planck.headless import SessionEvent
 from planck.records import codec
 from planck.records.events import DeniedBy, Event
 from planck.records.specs import AgentSpec, ModelSpec
-from planck.session.result import summarise_run
+from planck.session.result import RunTally
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import Log
 from tests.web.sources import NODE, run_on_page
@@ -70,7 +70,10 @@ def tell_editor(events: list[Event]) -> str:
 
 
 def tell_result(events: list[Event]) -> str:
-    result = summarise_run(events, names={"a1": "lead"}, session_id="s1", session_name="s")
+    tally = RunTally("a1")
+    for event in events:
+        tally.add(event)
+    result = tally.summarise(names={"a1": "lead"}, session_id="s1", session_name="s")
     return codec.encode_str(result.denials)
 
 

@@ -1,5 +1,6 @@
 """How a call of a tool is shown in an editor: its kind, its title, the files it is about, its diff."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -61,6 +62,25 @@ def make_diff(path: str, tool: str, args: Any, before: str | None) -> Diff | Non
         return Diff(path=path, old_text=old, new_text=new)
     count = -1 if args.get("replace_all") is True else 1
     return Diff(path=path, old_text=before, new_text=before.replace(old, new, count))
+
+
+def read_diff(path: str, before: bytes | None, after_sha256: str) -> Diff | None:
+    """Returns what a command made of a file; None if that is not there any more, or is not a text."""
+    old = b"" if before is None else before
+    new = b""
+    if after_sha256:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(fd, "rb") as file:
+                new = file.read(_MAX_DIFF + 1)
+        except OSError:
+            return None
+        if hashlib.sha256(new).hexdigest() != after_sha256:
+            return None
+    if len(old) > _MAX_DIFF or b"\0" in old or b"\0" in new:
+        return None
+    text = old.decode("utf-8", "replace")
+    return Diff(path=path, old_text=None if before is None else text, new_text=new.decode("utf-8", "replace"))
 
 
 def show_text(text: str) -> Content:

@@ -38,6 +38,7 @@ from planck.acp_agent.calls import (
     make_diff,
     make_title,
     read_arguments,
+    read_diff,
     show_text,
 )
 from planck.headless import LiveText
@@ -46,7 +47,7 @@ from planck.records import events as facts
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
 from planck.records.specs import AgentSpec
-from planck.records.tools import PLAN, find_row
+from planck.records.tools import COMMAND_TOOLS, PLAN, find_row
 from planck.records.usage import Figures, count_call
 
 Told = Iterator[tuple[str, Record]]
@@ -55,6 +56,8 @@ Told = Iterator[tuple[str, Record]]
 _TAIL = 8 << 10
 """Characters of a running call's output: each update repeats them."""
 _OUTPUT = 64 << 10
+_MOST_DIFFS = 50
+"""Of one command: an editor opens each."""
 _STATES = {"todo": "pending", "doing": "in_progress", "done": "completed"}
 _WORKED = frozenset({"ask_agent", "delegate_task"})
 """Calls that others work for; what those say stands in the card."""
@@ -85,6 +88,8 @@ class _Call(msgspec.Struct):
     args: object
     progress: str = ""
     diff: Diff | None = None
+    diffs: list[Diff] = []
+    """Of the files that a command changed, as far as an editor can show them."""
     task: str = ""
     """The id of the task that it gave; the card is open until the report."""
     report: str | None = None
@@ -402,10 +407,22 @@ class Narrator:
         if call is None:
             return
         path = make_absolute(self._workspace, fact.path)
+        if call.tool in COMMAND_TOOLS:
+            self._show_changed(call, path, fact)
+            return
+        if isinstance(fact.blob, str):  # a large file, of which no editor shows a diff
+            return
         before = None if fact.before is None else fact.before.decode("utf-8", "replace")
         call.diff = make_diff(path, call.tool, call.args, before) or call.diff
         if call.diff:
             yield self._where(fact.call_id), self._update(fact.call_id, content=(call.diff,))
+
+    def _show_changed(self, call: _Call, path: str, fact: facts.FileChanged) -> None:
+        """Files that git ignores are not shown: their old content stays where it is."""
+        states = (fact.was, fact.becomes, fact.blob, fact.image)
+        if len(call.diffs) < _MOST_DIFFS and all(one is msgspec.UNSET for one in states):
+            diff = read_diff(path, fact.before, fact.after_sha256)
+            call.diffs += [diff] if diff else []
 
     def _end_call(self, event: Event, fact: facts.ToolEnd) -> Told:
         where, done = self._where(fact.id), fact.ok and fact.error is None
@@ -432,6 +449,8 @@ class Narrator:
             content = (call.diff,)
         elif call and call.progress and call.agent and fact.name in _WORKED:
             content = self._show_work(call, text)
+        if call and call.diffs:
+            content = (*content, *call.diffs)
         raw = {"output": fact.output[:_OUTPUT], "ok": fact.ok, "duration_ms": fact.duration_ms}
         if fact.exit_code is not None:
             raw["exit_code"] = fact.exit_code

@@ -299,6 +299,8 @@ class Chosen(Body, frozen=True, kw_only=True):
     call: Word = ""
     files: Annotated[tuple[ChosenFile, ...], Meta(max_length=10_000)] = ()
     """What these calls did to these files."""
+    all: bool = False
+    """Everything that agents changed in the session."""
 
 
 class ChangePage(Shape, frozen=True, kw_only=True):
@@ -321,7 +323,7 @@ class UndoPlan(Shape, frozen=True, kw_only=True):
     """Unified, of all files that would change."""
     conflicts: tuple[Conflict, ...]
     commands: tuple[str, ...]
-    """What ran in the same scope and can't be undone."""
+    """What ran in the same scope and is not completely recorded, so that an undo may leave some of it."""
 
 
 class Undo(Body, frozen=True, kw_only=True):

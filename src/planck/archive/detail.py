@@ -1,6 +1,7 @@
 """What the sound part of a stored log comes to: its agents, its last words, its result, what it cost."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,6 +11,7 @@ from planck.records.board import Board
 from planck.records.events import (
     USER,
     Envelope,
+    Event,
     Forked,
     Kind,
     Origin,
@@ -22,12 +24,13 @@ from planck.records.events import (
     view,
 )
 from planck.records.outcome import Err, ErrorKind
+from planck.records.redact import Redactor
 from planck.records.rows import AgentRow
 from planck.records.specs import SessionOptions
 from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.proof import CheckRow, ProofFold, RunEvidence
-from planck.session.result import RunResult, fail_result, mark_stopped, summarise_run
+from planck.session.result import ChangedFile, RunResult, RunTally, fail_result, mark_stopped
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
 
@@ -96,7 +99,7 @@ class ReadLog(msgspec.Struct, frozen=True):
             "require_proof": asked.require_proof if asked else False,
         }
 
-    def result(self, store: SqliteReader, after: int) -> RunResult | None:
+    def result(self, store: SqliteReader, after: int, images: Path) -> RunResult | None:
         """What the events after a number come to; None while the orchestrator has ended no turn there.
 
         A turn that no process goes on with has come to its end.
@@ -104,15 +107,19 @@ class ReadLog(msgspec.Struct, frozen=True):
         if self.info.state in ("running", "waiting") or not self.board.agents:
             return None
         lead, events = self.board.agents[0].id, [*store.read(after)]
+        names = {row.id: row.name for row in self.board.agents}
         ended = any(event.type == TurnEnd.type and event.agent_id == lead for event in events)
         if not ended and self.alive:
             return None
-        result = summarise_run(
-            events,
-            names={row.id: row.name for row in self.board.agents},
+        tally = RunTally(lead)
+        for event in events:
+            tally.add(event)
+        result = tally.summarise(
+            names=names,
             session_id=self.info.id,
             session_name=self.info.name,
             **self._demands,
+            changes=_find_changes(events, tally, store, images, names),
         )
         if self._given_up:
             return fail_result(result, Err(ErrorKind.TARGET_GONE, self.info.problem))
@@ -135,6 +142,20 @@ class ReadLog(msgspec.Struct, frozen=True):
                 f'Run "planck -r {self.info.name}" to resume it and to see what was interrupted.'
             ]
         return [*lines, self.info.problem] if self.info.problem else lines
+
+
+def _find_changes(
+    events: list[Event], tally: RunTally, store: SqliteReader, images: Path, names: dict[str, str]
+) -> tuple[ChangedFile, ...]:
+    """By the log alone: the files may be on another machine, and may have changed since."""
+    if not tally.touched:
+        return ()
+    from planck.session.run_changes import compare, pair_up
+    from planck.session.undo import OldContents
+
+    pairs = pair_up(events, tally.touched, OldContents(store, Redactor(()), images), here=False)
+    found = compare(pairs, None, {**tally.names, **names})
+    return tuple(sorted(found, key=lambda one: one.path))
 
 
 def read_log(store: SqliteReader) -> ReadLog:

@@ -10,8 +10,10 @@ from planck.records.events import (
     AgentStarted,
     AssistantSaid,
     Checked,
+    CommandRecorded,
     Envelope,
     ErrorEvent,
+    FileChanged,
     Origin,
     PermissionDecision,
     Rewound,
@@ -33,17 +35,31 @@ def render_page(log: Log) -> Iterator[str]:
     yield f"# Session {meta.get('name', '')}\n\nID `{id}`, workspace `{workspace}`\n"
     names: dict[str, str] = {USER: "User"}
     denials = Denials()
+    changed: dict[str, list[str]] = {}
     for event in log.read():
         fact = view(event)
         if isinstance(fact, AgentStarted):
             names[fact.agent.id] = fact.agent.name
         elif isinstance(fact, PermissionDecision):
             denials.add(fact)
+        elif isinstance(fact, FileChanged):
+            changed.setdefault(fact.call_id, []).append(fact.path)
+        elif isinstance(fact, CommandRecorded):
+            if paths := changed.pop(fact.call_id, None):
+                yield f"\n{spell_out(_list_changed(paths))}\n"
         elif isinstance(fact, ToolEnd) and (denial := denials.find(fact)):
             yield f"\n{spell_out(_describe_denied(fact, denial))}\n"
             continue
         if fact and (text := _render(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
             yield f"\n{spell_out(text)}\n"
+
+
+def _list_changed(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return f"The command changed {', '.join(f'`{path}`' for path in paths[:_NAMED])}{more}."
+
+
+_NAMED = 20
 
 
 def _render(fact: View, who: str, names: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from planck.archive.listing import Listing, SessionInfo, Summary, describe_failu
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.redact import Redactor
-from planck.session.outputs import find_output
+from planck.session.outputs import IMAGES, find_output, name_outputs
 from planck.store.sqlite.library import FileLibrary, use_log
 from planck.store.sqlite.reader import SqliteReader
 from planck.toolkit.clock import SystemClock
@@ -92,7 +92,7 @@ class ArchiveReader:
         A turn that no process goes on with has come to its end.
         """
         with self._reading(id) as store:
-            return self._read_log(store).result(store, after)
+            return self._read_log(store).result(store, after, self._images(store))
 
     def costs(self, id_or_name: str) -> "CostReport":
         """What each agent used of which model, of which budget, and when that is used up."""
@@ -190,11 +190,14 @@ class ArchiveReader:
 
         `root`: where its files may be, if it is a session of that workspace.
         """
-        from planck.session.undo import list_changes
+        from planck.session.undo import OldContents, list_changes
 
         with self._reading(id) as store:
             here = root if root and store.meta.get("workspace") == str(root.path) else None
-            return list_changes(store, selection, redactor, here)
+            return list_changes(store, selection, OldContents(store, redactor, self._images(store)), here)
+
+    def _images(self, store: SqliteReader) -> Path:
+        return name_outputs(self._folder, store.meta.get("id", "")) / IMAGES
 
     def search(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from planck.records import codec
-from planck.records.events import DELTAS, Event, Frame, ToolEnd, ToolsChanged, TurnStart, frame
+from planck.records.events import DELTAS, Event, FileChanged, Frame, ToolEnd, ToolsChanged, TurnStart, frame
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, find_digest, link, name_blob
 from planck.store.library import Contents
@@ -147,9 +147,10 @@ class _Names(msgspec.Struct):
     system: Any = ""
     tools: Any = ""
     whole: Any = ""
+    blob: Any = ""
 
 
-_NAMING = frozenset((TurnStart.type, ToolsChanged.type, ToolEnd.type))
+_NAMING = frozenset((TurnStart.type, ToolsChanged.type, ToolEnd.type, FileChanged.type))
 
 
 class _NamedBlobs:
@@ -163,7 +164,7 @@ class _NamedBlobs:
         if event.type not in _NAMING:
             return
         named = codec.decode_as(bytes(event.data), _Names)
-        for name in (named.system, named.tools, named.whole):
+        for name in (named.system, named.tools, named.whole, named.blob):
             if isinstance(name, str) and name:
                 self._names[name] = None
 

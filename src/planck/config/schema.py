@@ -162,6 +162,12 @@ class Permissions(msgspec.Struct, frozen=True):
     ] = []
 
 
+class UndoEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    commands: Annotated[
+        bool, Meta(description="Record what commands change, so that an undo covers them")
+    ] = True
+
+
 class Config(msgspec.Struct, frozen=True):
     default_model: Annotated[str, Meta(description="Model to use if none is given")] = ""
     default_team: Annotated[str, Meta(description="Team to use if none is given")] = ""
@@ -249,6 +255,7 @@ class Config(msgspec.Struct, frozen=True):
             "user configuration only"
         ),
     ] = ClusterEntry()
+    undo: Annotated[UndoEntry, Meta(description="What an undo covers; user configuration only")] = UndoEntry()
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/environment`)."""
 

@@ -19,6 +19,7 @@ from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import ArgumentError, Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import external
+from planck.tools.command_recording import CommandRecording
 from planck.tools.external import ExternalTool, Problem
 from planck.workspace.paths.paths import Root
 
@@ -50,6 +51,7 @@ def external_tools(
     spill: Path,
     built_in: Iterable[str],
     root: Root | None = None,
+    recording: CommandRecording | None = None,
 ) -> External:
     """The project's before the user's; an untrusted project's can't take a name from the user's.
 
@@ -59,7 +61,9 @@ def external_tools(
     taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
     theirs = [folder for folder in folders if not resources.may_run(folder)]
     ours = [folder for folder in folders if folder not in theirs]
-    used = external.discover(ours, environment=environ, spill=spill, taken=taken, root=root)
+    used = external.discover(
+        ours, environment=environ, spill=spill, taken=taken, root=root, recording=recording
+    )
     seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
     return External(used.tools, seen.tools, [*used.problems, *seen.problems])
 
@@ -67,12 +71,19 @@ def external_tools(
 class ToolFiles:
     """The TOOL.json tools of a session; the files are read again only when one of them changed."""
 
-    def __init__(self, project: Project, spill: Path, built_in: Collection[str]) -> None:
+    def __init__(
+        self,
+        project: Project,
+        spill: Path,
+        built_in: Collection[str],
+        recording: CommandRecording | None = None,
+    ) -> None:
         self.resources = project.resources
         self._environ = project.command_environ
         self._root = project.root
         self._spill = spill
         self._built_in = built_in
+        self._recording = recording
         self._seen: Any = None
         self.known: dict[str, Tool] = {}
         """As they were when `tools` was last asked for."""
@@ -88,7 +99,9 @@ class ToolFiles:
         return self.known
 
     def _read(self) -> dict[str, Tool]:
-        found = external_tools(self.resources, self._environ, self._spill, self._built_in, self._root)
+        found = external_tools(
+            self.resources, self._environ, self._spill, self._built_in, self._root, self._recording
+        )
         return {tool.name: tool for tool in found.tools}
 
     def _stamps(self) -> tuple[Any, ...]:

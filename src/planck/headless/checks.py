@@ -13,7 +13,7 @@ from planck.agent.agent import Agent
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.rules import Decision
 from planck.records.authority import Confinement, Mode
-from planck.records.events import USER, Checked, Claim, Envelope, Kind, Origin
+from planck.records.events import USER, Checked, Claim, Envelope, Kind, Origin, View
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.session.proof import ProofFold
@@ -217,12 +217,17 @@ class Checks:
 
     async def _run_command(self, check: _Check, agent_id: str, id: str) -> Outcome:
         """Runs it with the rights of whoever asks for it; cancelling it ends what it started."""
+
+        async def record(*facts: View) -> None:
+            await self._journal.record(agent_id, 0, *facts)
+
         plan, args = self._plan, {"command": check.command, "cwd": ".", "timeout": self._limits.check_ms}
         ctx: ToolContext = ToolContext(
             plan.session_id,
             check.asker or agent_id,
             id,
             plan.runtime.project.workspace,
+            record=record,
             keys=plan.runtime.providers.keyring.redactor,
         )
         tool, permit = plan.tools.bash, None

@@ -196,6 +196,10 @@ class Opener:
         wired = SessionWiring(plan, log.journal, place, lead_model=other, imported=log.imported)
         opening.push_async_callback(wired.let_go)
         resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+        if log.has_recordings:
+            from planck.session.recovery import recover_recordings  # few sessions are cut in a command
+
+            await recover_recordings(log, runtime.project.root)
         await resume_session(log, resumed, wired.team, past)
         added = before.options.added if before.options else ()
         left_out = tuple(folder for folder in added if folder not in runtime.project.added)

@@ -1,6 +1,6 @@
 """The tools that agents of one session can be given, before any agent is there."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from weakref import WeakSet
 
@@ -15,7 +15,9 @@ from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
+from planck.tools.command_recording import CommandRecording
 from planck.workspace.process.jobs import Jobs, ShellCommand
+from planck.workspace.recording.recording import Recording
 
 
 def make_built_in_tools(
@@ -24,6 +26,7 @@ def make_built_in_tools(
     spill: Path | Spills,
     jobs: Jobs | None = None,
     views: Views | None = None,
+    recording: CommandRecording | None = None,
 ) -> list[Tool]:
     """Those that need no file; without `jobs` no command goes to the background."""
     coding = builtin_tools(
@@ -32,6 +35,7 @@ def make_built_in_tools(
         environment=project.command_environ,
         jobs=jobs,
         views=views or Views(project.open_root()),
+        recording=recording,
     )
     return [*coding, *make_skill_tools(skills), make_plan_tool()]
 
@@ -43,20 +47,31 @@ class SessionTools:
         self, project: Project, spills: Spills, own: Sequence[Tool] = (), *, dry_run: bool = False
     ) -> None:
         self._resources = project.resources
-        self._jobs = Jobs()
+        self._listeners: list[Callable[[ShellCommand], None]] = []
+        self._jobs = Jobs(self._tell_end)
         # A call has its rights from the gate, which knows the private places; nobody asks it in a dry run.
         root = project.open_root() if dry_run else project.root
         self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
-        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)
+        on = project.config.undo.commands and not dry_run
+        self._recording = CommandRecording(_make_recording, spills, project.command_environ) if on else None
+        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views, self._recording)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
-        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
+        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own], self._recording)
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
         self._given: WeakSet[Tool] = WeakSet(self._own.values())
         """Every tool that the program passed."""
+
+    def listen(self, hear_end: Callable[[ShellCommand], None]) -> None:
+        """From here on it is told of each command in the background that ends by itself."""
+        self._listeners.append(hear_end)
+
+    def _tell_end(self, ended: ShellCommand) -> None:
+        for hear_end in self._listeners:
+            hear_end(ended)
 
     @property
     def bash(self) -> Tool:
@@ -126,6 +141,18 @@ class SessionTools:
 
     async def aclose(self) -> None:
         await self._jobs.aclose()
+        if self._recording is not None:
+            await self._recording.aclose()
+
+    async def record_running(self) -> None:
+        """Records what the commands in the background have changed until now."""
+        await self._jobs.record_running()
+
+
+def _make_recording() -> Recording:
+    from planck.workspace.recording.client import SeccompRecording  # not before the first command
+
+    return SeccompRecording()
 
 
 def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:

@@ -23,6 +23,7 @@ from planck.records.authority import Mode
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
+from planck.records.visible import fit_line
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
 from planck.session.proof import ProofFold
@@ -140,6 +141,7 @@ class SessionWiring:
             watch=self._watch if plan.hooks else None,
             compactors=runtime.compactors,
         )
+        plan.tools.listen(self._tell_end)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -284,6 +286,15 @@ class SessionWiring:
             seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
+
+    def _tell_end(self, ended: "ShellCommand") -> None:
+        """Tells the agent that left a command in the background how it ended, once it works again."""
+        if member := self.team.member(ended.agent_id):
+            code = ended.job.completed().exit_code
+            how = "was ended by a signal" if code is None else f"ended with exit code {code}"
+            command = fit_line(ended.text, 80)
+            text = f"bg_{ended.call_id} {how}: {command}. Its output: read path output:{ended.call_id}."
+            self.team.mail.note_change(text, [member], None)
 
     def _find_asker(self, agent_id: str) -> Asker | None:
         member = self.team.member(agent_id)

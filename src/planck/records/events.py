@@ -5,7 +5,7 @@ Unknown types and fields survive by construction: nothing here decodes `data` un
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -439,6 +439,10 @@ class Cut(msgspec.Struct, frozen=True):
     key: str
 
 
+Place: TypeAlias = Literal["file", "link", "folder", "other"]
+"""What can have a path; `other` is a pipe, a socket or a device, whose mode has its type."""
+
+
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
@@ -450,10 +454,10 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     path: str
     """Relative to the workspace."""
     before: bytes | None
-    """The whole old content, but for known keys; None where there was no file."""
+    """The whole old content, but for known keys; None where there was no file, or it is kept elsewhere."""
     mode: int | None
     after_sha256: str
-    """Empty: the file is removed."""
+    """Of the new content; empty: there is no file afterwards."""
     undoes: tuple[str, ...] = ()
     """The calls that this change takes back."""
     keys: tuple[Cut, ...] = ()
@@ -461,7 +465,43 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     request: RequestKey | msgspec.UnsetType = msgspec.UNSET
     """Of the first change of an undo that a client asked for."""
     undoable: bool | msgspec.UnsetType = msgspec.UNSET
-    """False: another program changed it, and what it says was there before is not what the disk had."""
+    """False: `before` is not what the disk had, or was too large to keep."""
+    was: Place | msgspec.UnsetType = msgspec.UNSET
+    """What had the path; absent: a file if there is a `before`, else nothing."""
+    link: str | msgspec.UnsetType = msgspec.UNSET
+    """What the old link led to."""
+    becomes: Place | msgspec.UnsetType = msgspec.UNSET
+    """What has the path afterwards; absent: a file if there is an `after_sha256`, else nothing."""
+    after_mode: int | msgspec.UnsetType = msgspec.UNSET
+    """Its permission bits afterwards, where they are known and not `mode`."""
+    after_link: str | msgspec.UnsetType = msgspec.UNSET
+    """What the new link leads to."""
+    blob: str | msgspec.UnsetType = msgspec.UNSET
+    """Names the blob of this log that is the old content, where that is too large for an event."""
+    image: str | msgspec.UnsetType = msgspec.UNSET
+    """The digest of the old content of a file that git ignores: it stays on the machine that recorded it."""
+    view: str | msgspec.UnsetType = msgspec.UNSET
+    """The view in which it happened; absent: the workspace itself."""
+    landing: str | msgspec.UnsetType = msgspec.UNSET
+    """The landing that made the change."""
+
+
+class CommandRecorded(View, frozen=True, kw_only=True):
+    """What a command changed is on record: the `file_changed` facts of its call stand before this one."""
+
+    type: ClassVar[str] = "command_recorded"
+    plain = True
+    call_id: str
+    view: str = ""
+    """The view in which it ran; empty: the workspace itself."""
+    changed: int = 0
+    """How many names it changed."""
+    skipped: int = 0
+    """How many changed names are not recorded, because they are too large or too many."""
+    partial: bool = False
+    """Whether an undo may leave some of its changes."""
+    running: bool = False
+    """Whether the command goes on in the background: what it changes later is recorded then."""
 
 
 class Compacted(View, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from planck.records.events import Event, FileChanged, ToolEnd, ToolStart, view
+from planck.records.events import CommandRecorded, Event, FileChanged, ToolEnd, ToolStart, view
 from planck.records.outcome import ErrorKind
 from planck.records.tools import COMMAND_TOOLS
 from planck.shell.plain import segments
@@ -20,20 +20,23 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool
     """Whether a file was changed at all."""
     fresh: bool
-    """Whether none was changed since it began."""
+    """Whether none was changed since it began, but by itself."""
     followed: bool
     """Whether a command ran since it began that may have changed files where nobody saw it."""
 
 
 def find_evidence(events: Iterable[Event]) -> Evidence | None:
     """Returns None where no tests ran, or none are known by their command."""
-    done: list[tuple[str, str] | None] = []  # each command with its call's id; None: a file was changed
+    done: list[tuple[str, str | None]] = []  # by the call's id: a command, or (None) that a file was changed
     ended: dict[str, int | None] = {}
     not_run: set[str] = set()
+    recorded: set[str] = set()
     for event in events:
         match view(event):
-            case FileChanged():
-                done.append(None)
+            case FileChanged(call_id=id):
+                done.append((id, None))
+            case CommandRecorded(call_id=id, partial=False):
+                recorded.add(id)
             case ToolStart() as call if isinstance(command := _read_command(call), str):
                 done.append((call.id, command))
             case ToolEnd() as end if end.name in COMMAND_TOOLS:
@@ -43,21 +46,21 @@ def find_evidence(events: Iterable[Event]) -> Evidence | None:
             case _:
                 pass
     newest: tuple[str, str] | None = None
-    stale = followed = False
-    for one in done:
-        if one is None:
-            stale = True
-        elif one[0] in not_run:
+    edited = stale = followed = False
+    for id, command in done:
+        if command is None:
+            by_itself = newest is not None and newest[0] == id
+            edited, stale = edited or not by_itself, stale or not by_itself
+        elif id in not_run:
             pass
-        elif is_test(one[1]):
-            newest, stale, followed = one, False, False
-        elif not only_reads(one[1]):
+        elif is_test(command):
+            newest, stale, followed = (id, command), False, False
+        elif id not in recorded and not only_reads(command):
             followed = True
     if newest is None:
         return None
     id, command = newest
     code = ended.get(id) if has_own_exit_code(command) else None
-    edited = None in done
     return Evidence(
         command=command, exit_code=code, edited=edited, fresh=not stale, followed=followed and edited
     )

@@ -59,7 +59,7 @@ class SessionJournal:
         ts = self._clock.now()
         # One look for one commit: nothing else runs between its facts.
         redactor = (self._redactor() or None) if self._redactor else None
-        drafts = [_draft(ts, entry, redactor) for entry in entries]
+        drafts = [_draft(ts, entry, redactor, self._store.keep) for entry in entries]
         events = await self._store.append(drafts, _Effects(entries))
         if barrier:
             await self._store.barrier()
@@ -189,7 +189,11 @@ class SessionJournal:
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
 
 
-def _draft(ts: str, entry: Entry, redactor: Redactor | None) -> Draft:
+_MAX_INLINE = 1 << 20
+"""Bytes of an old content that an event carries; a larger one would slow down every reader of the log."""
+
+
+def _draft(ts: str, entry: Entry, redactor: Redactor | None, keep: Callable[[bytes], str]) -> Draft:
     fact = entry.fact
     if fact.type in DELTAS:
         raise StoreError(
@@ -199,6 +203,9 @@ def _draft(ts: str, entry: Entry, redactor: Redactor | None) -> Draft:
     if redactor is not None and isinstance(fact, FileChanged) and fact.before:
         before, keys = redactor.cut(fact.before)
         fact = msgspec.structs.replace(fact, before=before, keys=keys) if keys else fact
+    if isinstance(fact, FileChanged) and fact.before and len(fact.before) > _MAX_INLINE:
+        blob = keep(fact.before)  # after the keys were cut: a blob may leave the machine as an event may
+        fact = msgspec.structs.replace(fact, before=None, was="file", blob=blob)
     try:
         data = codec.encode(fact)
     except (TypeError, ValueError, OverflowError, RecursionError) as e:

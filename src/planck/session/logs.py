@@ -19,9 +19,11 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
+from planck.records.redact import Redactor
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.session.outputs import IMAGES, RECORDING, name_outputs
 from planck.store.names import new_name
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
@@ -29,8 +31,8 @@ from planck.store.threads import run_blocking
 from planck.toolkit.journal import Entry
 
 if TYPE_CHECKING:
-    from planck.session.undo import Selection, UndoableTurn, UndoPlan
-    from planck.store.library import Library
+    from planck.session.undo import OldContents, Selection, UndoableTurn, UndoPlan
+    from planck.store.library import Library, LocalLibrary
     from planck.workspace.paths.paths import Root
 
 
@@ -38,8 +40,16 @@ class SessionLog:
     """One open log, and the journal through which everything gets into it."""
 
     def __init__(
-        self, store: Store, journal: SessionJournal, library: "Library | OwnStores", id: str, name: str
+        self,
+        store: Store,
+        journal: SessionJournal,
+        library: "Library | OwnStores",
+        id: str,
+        name: str,
+        files: Path,
     ) -> None:
+        """`files`: the folder beside the log of what is not in it."""
+        self.files = files
         self.store = store
         self.journal = journal
         self.id = id
@@ -51,6 +61,17 @@ class SessionLog:
     def imported(self) -> bool:
         """Whether its events come from an export, so that its author may have written them."""
         return "imported" in self.store.meta
+
+    @property
+    def has_recordings(self) -> bool:
+        """Whether there is something left of a command that was cut with its process."""
+        return (self.files / RECORDING).is_dir()
+
+    def old_contents(self, redactor: Redactor) -> "OldContents":
+        """Returns what its files had before each change, with the keys that the redactor knows."""
+        from planck.session.undo import OldContents  # most sessions never undo
+
+        return OldContents(self.store, redactor, self.files / IMAGES)
 
     def describe_damage(self) -> list[ErrorEvent]:
         """Returns what opening it found wrong, to be recorded before anything else."""
@@ -105,7 +126,9 @@ class SessionLog:
 class SessionLogs:
     """Opens sessions: their names, stores and journals."""
 
-    def __init__(self, library: "Library", workspace: Path, ids: Ids, clock: Clock, keys: Keyring) -> None:
+    def __init__(
+        self, library: "LocalLibrary", workspace: Path, ids: Ids, clock: Clock, keys: Keyring
+    ) -> None:
         self._library = library
         self._workspace = workspace
         self._ids = ids
@@ -173,12 +196,16 @@ class SessionLogs:
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
         from planck.session import undo  # what holds a session is an undo
+        from planck.session.recovery import recover_recordings
 
         log = await self.open(id_or_name)
         try:
             if damage := log.describe_damage():
                 await log.journal.record(None, 0, *damage)
-            left = undo.clean_up(log.store, undo.open_places(log.store, root), self._keys.redactor())
+            if log.has_recordings:
+                await recover_recordings(log, root)
+            old = log.old_contents(self._keys.redactor())
+            left = undo.clean_up(log.store, undo.open_places(log.store, root), old)
             if left.untold:
                 await log.tell(undo.describe_restored(left.untold), self._ids)
             yield HeldSession(log, root, self._ids, self._keys)
@@ -187,7 +214,8 @@ class SessionLogs:
 
     def _wrap(self, store: Store, id: str, name: str, own: "OwnStores | None" = None) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
-        return SessionLog(store, journal, own or self._library, id, name)
+        files = name_outputs(self._library.folder, id)
+        return SessionLog(store, journal, own or self._library, id, name, files)
 
 
 class OwnStores:
@@ -245,19 +273,22 @@ class HeldSession:
         from planck.session import undo  # most sessions never undo
 
         root = undo.open_places(self._log.store, self._root)
-        return undo.plan(self._log.store, root, selection, self._keys.redactor())
+        old = self._log.old_contents(self._keys.redactor())
+        return undo.plan(self._log.store, root, selection, old)
 
     def undo_turns(self) -> "tuple[UndoableTurn, ...]":
         from planck.session import undo
 
         root = undo.open_places(self._log.store, self._root)
-        return undo.list_turns(self._log.store, root, self._keys.redactor())
+        old = self._log.old_contents(self._keys.redactor())
+        return undo.list_turns(self._log.store, root, old)
 
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo
 
         root = undo.open_places(self._log.store, self._root)
-        id = await undo.apply(plan, root, self._ids, self._log.journal)
+        old = self._log.old_contents(self._keys.redactor())
+        id = await undo.apply(plan, root, self._ids, self._log.journal, old)
         if text := undo.describe_undone(plan):
             await self._log.tell(text, self._ids)
         return id

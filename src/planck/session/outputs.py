@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from planck.store.library import LocalLibrary
 
 
+RECORDING = "recording"
+"""Below it: what running commands found before they changed it, one file a call."""
+IMAGES = "images"
+"""Below it: old contents of files that git ignores."""
+
+
 def name_outputs(folder: Path, session_id: str) -> Path:
     """Returns the folder of a session's outputs, beside its log."""
     return folder / f"{session_id}.output"

@@ -10,14 +10,20 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import (
     AgentStarted,
     Checked,
     Claim,
+    CommandRecorded,
     Envelope,
     Event,
     FileChanged,
     Kind,
+    ModeChanged,
+    PermissionDecision,
+    SessionResumed,
+    SessionStarted,
     ToolEnd,
     ToolStart,
     TurnStart,
@@ -104,8 +110,11 @@ class _Change(msgspec.Struct, frozen=True):
     """The call that made it."""
     agent_id: str | None
     path: str = ""
-    before: bytes | None = None
+    before: str = ""
+    """Says what had the path, and with which content; likewise `after`."""
     after: str = ""
+    local: bool = False
+    """Git ignores the file, and a command changed it: a cache, most often."""
 
 
 class ProofFold:
@@ -123,6 +132,14 @@ class ProofFold:
         """By call: the claims of a response that is under way."""
         self._background: set[str] = set()
         """Calls that leave a command in the background; when that ends, the log does not say."""
+        self._mode: Mode | None = None
+        """None: not known, so that any command may have changed something."""
+        self._allowed: set[str] = set()
+        """Calls that a rule or the user allowed: in mode `ask`, others run where they can change nothing."""
+        self._checks: set[str] = set()
+        """What the runtime ran: what checks change makes nothing stale."""
+        self._recorded: set[str] = set()
+        """Calls of commands whose changes are all on record: as `file_changed` facts, or there were none."""
         self._runs: list[_Run] = []
         self._changes: list[_Change] = []
         self._claims: list[ClaimRow] = []
@@ -170,19 +187,19 @@ class ProofFold:
             case ToolEnd() as ended:
                 self._finish(ended, seq)
             case FileChanged() as change:
-                self._changes.append(
-                    _Change(
-                        seq,
-                        change.call_id,
-                        event.agent_id,
-                        change.path,
-                        change.before if not change.keys else b"",
-                        change.after_sha256,
-                    )
-                )
+                self._changes.append(_read_change(change, event.agent_id, seq))
+            case SessionStarted(options=options) | SessionResumed(options=options):
+                self._mode = _read_mode(options.mode) if options else None
+            case ModeChanged(mode=mode):
+                self._mode = _read_mode(mode)
+            case PermissionDecision(call_id=id, decision="allow"):
+                self._allowed.add(id)
+            case CommandRecorded(call_id=id, partial=False, running=False):
+                self._recorded.add(id)
             case Checked() as check:
                 run = _Run(check.id, event.agent_id, check.command, ".", check.exit_code, check.after, seq)
                 self._runs.append(replace(run, check=check))
+                self._checks.add(check.id)
             case Envelope(claims=tuple() as claims, call_id=call_id) as sent:
                 self._claiming.pop(call_id or "", None)
                 self._claims += [self._row(sent.sender, claim, seq) for claim in claims]
@@ -211,10 +228,15 @@ class ProofFold:
         dry = ended.error is None and ended.exit_code is None and not stays
         if dry:
             return
-        if not only_reads(run.command):
+        if self._may_write(run):
             self._changes.append(_Change(seq, run.id, run.agent_id))
         if not stays:
             self._runs.append(replace(run, exit_code=ended.exit_code, end=seq))
+
+    def _may_write(self, run: _Run) -> bool:
+        """Whether a command may have changed something that is not on record."""
+        held = self._mode in CHANGELESS or (self._mode is Mode.ASK and run.id not in self._allowed)
+        return not (held or run.id in self._recorded or only_reads(run.command))
 
     def _row(self, agent_id: str | None, claim: Claim, seq: int) -> ClaimRow:
         return ClaimRow(
@@ -228,7 +250,11 @@ class ProofFold:
         """Whether nothing was changed after it began but by itself; the runtime's checks change nothing."""
         if any(one.id != run.id and not only_reads(one.command) for one in self._open.values()):
             return False
-        return not any(c.end > run.start and c.by != run.id for c in self._changes)
+        return not any(
+            change.end > run.start and change.by not in self._checks and change.by != run.id
+            for change in self._changes
+            if not change.local
+        )
 
     def is_current(self, check_id: str) -> bool:
         """Whether nothing changed since a check began, so that it would end as it did."""
@@ -335,9 +361,8 @@ class ProofFold:
         first: dict[str, str] = {}
         last: dict[str, str] = {}
         for change in self._changes:
-            if change.path and change.end > after:
-                before = "" if change.before is None else hashlib.sha256(change.before).hexdigest()
-                first.setdefault(change.path, before)
+            if change.path and change.end > after and not change.local:
+                first.setdefault(change.path, change.before)
                 last[change.path] = change.after
         return tuple(sorted(path for path in first if first[path] != last[path]))
 
@@ -362,6 +387,22 @@ class ProofFold:
                 )
             )
         return tuple(rows)
+
+
+def _read_change(fact: FileChanged, agent_id: str | None, seq: int) -> _Change:
+    if fact.keys or isinstance(fact.blob, str) or fact.undoable is False:
+        before = f"unknown {seq}"  # what is kept of it is not all of it
+    else:
+        digest = "" if fact.before is None else hashlib.sha256(fact.before).hexdigest()
+        before = f"{fact.was or ''} {fact.link or ''} {fact.mode} {digest}"
+    mode = fact.mode if fact.after_mode is msgspec.UNSET else fact.after_mode
+    after = f"{fact.becomes or ''} {fact.after_link or ''} {mode} {fact.after_sha256}"
+    local = isinstance(fact.image, str)
+    return _Change(seq, fact.call_id, agent_id, fact.path, before, after, local)
+
+
+def _read_mode(mode: str) -> Mode | None:
+    return Mode(mode) if mode in list(Mode) else None
 
 
 def find_unproven(evidence: RunEvidence, checks: tuple[CheckRow, ...]) -> str:
@@ -390,5 +431,9 @@ def _quote(text: str) -> str:
 
 
 _READ = frozenset(
-    fact.type for fact in (AgentStarted, TurnStart, ToolStart, ToolEnd, FileChanged, Checked, Envelope)
+    fact.type
+    for fact in (
+        *(AgentStarted, Checked, CommandRecorded, Envelope, FileChanged, ModeChanged, PermissionDecision),
+        *(SessionResumed, SessionStarted, ToolEnd, ToolStart, TurnStart),
+    )
 )

@@ -1,9 +1,9 @@
 """What a run came to: a fold over its events, and the exit code that says it to a shell."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,8 +12,10 @@ from planck.records.amounts import MICRO
 from planck.records.events import (
     AgentStarted,
     AssistantSaid,
+    CommandRecorded,
     ErrorEvent,
     Event,
+    FileChanged,
     PermissionDecision,
     TurnEnd,
     TurnStart,
@@ -50,6 +52,30 @@ class RunBudget(msgspec.Struct, frozen=True):
     held_usd: float
 
 
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or a link that is not what it was before the run."""
+
+    path: str
+    agent: str
+    """Who changed it last."""
+    agent_id: str
+    by: Literal["tool", "command", "landing"]
+    added: int | None
+    """Lines; None for a binary file, or where nobody knows."""
+    removed: int | None
+    landed: bool
+    """Whether the change is in the workspace; False: it is in a view that has not landed."""
+
+
+class Touched(msgspec.Struct):
+    """Which events changed a path in a run."""
+
+    first: int
+    last: int
+    agent_id: str
+    by: Literal["tool", "command", "landing"]
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a run: its status, its text, what it cost and what went wrong."""
 
@@ -68,6 +94,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What each agent used in this run, also those that ended."""
     budget: RunBudget | msgspec.UnsetType = msgspec.UNSET
     """Absent: nothing limits what the run may cost."""
+    changes: tuple[ChangedFile, ...] = ()
+    """The files that the run changed."""
     estimated: int | msgspec.UnsetType = msgspec.UNSET
     """How many model calls the provider did not count, so that usage and cost are estimates; absent: none."""
     checks: tuple[CheckRow, ...] = ()
@@ -116,6 +144,10 @@ class RunTally:
         self._errors: list[dict[str, Any]] = []
         self._status, self._text, self._final = TurnStatus.FAILED, "", ""
         self._began, self._worked = "", 0
+        self._by_call: dict[str, set[str]] = {}
+        self.names = self._costs.names
+        self.touched: dict[str, Touched] = {}
+        """By path: what changed in it."""
 
     def add(self, event: Event) -> None:
         if self._own:
@@ -123,6 +155,11 @@ class RunTally:
         if event.type not in _COUNTED:
             return
         match view(event):
+            case FileChanged() as fact if event.seq is not None:
+                self._touch(event.seq, event.agent_id or "", fact)
+            case CommandRecorded(call_id=id):
+                for path in self._by_call.pop(id, ()):
+                    self.touched[path].by = "command"
             case AgentStarted(agent=agent):
                 self._costs.names[agent.id] = agent.name
             case AssistantSaid() as said:
@@ -147,6 +184,14 @@ class RunTally:
             case _:
                 pass
 
+    def _touch(self, seq: int, agent_id: str, fact: FileChanged) -> None:
+        if isinstance(fact.image, str):  # git ignores it
+            return
+        self._by_call.setdefault(fact.call_id, set()).add(fact.path)
+        one = self.touched.setdefault(fact.path, Touched(seq, seq, agent_id, "tool"))
+        one.last, one.agent_id = seq, agent_id
+        one.by = "landing" if isinstance(fact.landing, str) else "tool"
+
     def summarise(
         self,
         *,
@@ -157,6 +202,7 @@ class RunTally:
         budget: RunBudget | None = None,
         checks: Sequence[str] = (),
         require_proof: bool = False,
+        changes: tuple[ChangedFile, ...] = (),
     ) -> RunResult:
         """`names`: by id, of the agents that there are. `duration_ms`: as the caller that waited measured it;
         None: as long as the orchestrator's turns took, by the log. `checks`: what must have passed."""
@@ -179,6 +225,7 @@ class RunTally:
             errors=tuple(self._errors),
             exit_code=_exit_code(self._status, self._final, bool(self._denials), self._errors),
             agents=costs.agents,
+            changes=changes,
             budget=budget or msgspec.UNSET,
             estimated=costs.total.estimated or msgspec.UNSET,
             checks=self._proof.find_checks(checks, self._after),
@@ -189,35 +236,12 @@ class RunTally:
 
 _COUNTED = frozenset(
     fact.type
-    for fact in (AgentStarted, AssistantSaid, UsageSpent, PermissionDecision, ErrorEvent, TurnStart, TurnEnd)
+    for fact in (
+        *(AgentStarted, AssistantSaid, UsageSpent, PermissionDecision, ErrorEvent, TurnStart, TurnEnd),
+        *(FileChanged, CommandRecorded),
+    )
 )
 """What a run's result is made of; the other events are not decoded for it."""
-
-
-def summarise_run(
-    events: Iterable[Event],
-    *,
-    names: Mapping[str, str],
-    session_id: str,
-    session_name: str,
-    duration_ms: int | None = None,
-    budget: RunBudget | None = None,
-    checks: Sequence[str] = (),
-    require_proof: bool = False,
-) -> RunResult:
-    """Returns the result of a run by its events; `names` has the orchestrator first. See `RunTally`."""
-    tally = RunTally(next(iter(names)))
-    for event in events:
-        tally.add(event)
-    return tally.summarise(
-        names=names,
-        session_id=session_id,
-        session_name=session_name,
-        duration_ms=duration_ms,
-        budget=budget,
-        checks=checks,
-        require_proof=require_proof,
-    )
 
 
 def describe_budget(accounts: Accounts) -> RunBudget | None:

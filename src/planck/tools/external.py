@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
+from planck.tools.command_recording import CommandRecording, recorded
 from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.paths.beneath import escape
 from planck.workspace.paths.paths import Root
@@ -51,6 +53,7 @@ class ExternalTool(Tool):
         environment: Mapping[str, str],
         spill: Path | None,
         root: Root | None = None,
+        recording: CommandRecording | None = None,
     ) -> None:
         """Raises `ToolError` for content that is no sound TOOL.json.
 
@@ -67,6 +70,7 @@ class ExternalTool(Tool):
         self._withheld = find_withheld(environment)
         self._spills = Spills(spill) if spill else None
         self._root = root
+        self._recording = recording
         super().__init__(
             fields["name"],
             fields["description"],
@@ -86,13 +90,16 @@ class ExternalTool(Tool):
             script, values = self._template.fill(args)
             argv = [*shell(script), self.name, *values]
             spill = self._spills.file(ctx.call_id) if self._spills else None
-            with self._find_root(ctx).folder(_parse_cwd(args, ctx.cwd)) as cwd:
-                done = await run(
-                    Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
-                    timeout_ms / 1000,
-                    lambda chunk: ctx.progress(chunk.decode(errors="replace")),
-                    on_cut=lambda done: ctx.keep_partial(describe_partial(done, ctx.call_id)),
-                )
+            root = self._find_root(ctx)
+            with root.folder(_parse_cwd(args, ctx.cwd)) as cwd:
+                command = Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys)
+                async with recorded(self._recording, ctx, root, script) as call:
+                    done = await run(
+                        replace(command, record=call.record),
+                        timeout_ms / 1000,
+                        lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                        on_cut=lambda done: ctx.keep_partial(describe_partial(done, ctx.call_id)),
+                    )
         except PlanckError as failure:
             return failure.err
         ran = Ran(
@@ -102,6 +109,7 @@ class ExternalTool(Tool):
             f"or set a longer timeout, at most {MAX_TIMEOUT_MS} ms",
             ctx.confinement,
             withheld=self._withheld,
+            undo=call.note,
         )
         return command_outcome(done, ran)
 
@@ -136,12 +144,13 @@ def from_file(
     environment: Mapping[str, str] | None = None,
     spill: Path | None = None,
     root: Root | None = None,
+    recording: CommandRecording | None = None,
 ) -> Ok[ExternalTool] | Err:
     """Loads one tool. `environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(content, shown, environment or {}, spill, root)
+        tool = ExternalTool(content, shown, environment or {}, spill, root, recording)
         arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
@@ -156,6 +165,7 @@ def discover(
     taken: Iterable[str] = (),
     before: Iterable[ExternalTool] = (),
     root: Root | None = None,
+    recording: CommandRecording | None = None,
 ) -> Discovery:
     """Loads in the order of the directories, then of the folders' names; the first of a name wins.
 
@@ -165,7 +175,7 @@ def discover(
     old = len(found)
     problems: list[Problem] = []
     for path in (path for folder in dirs for path in _find_candidates(folder, problems)):
-        result = from_file(path, environment=environment, spill=spill, root=root)
+        result = from_file(path, environment=environment, spill=spill, root=root, recording=recording)
         if isinstance(result, Err):
             problems.append(Problem(escape(path), result))
         elif clash := _find_clash(result.value, found, set(taken)):

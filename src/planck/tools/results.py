@@ -219,6 +219,8 @@ class Ran(msgspec.Struct, frozen=True):
     """Whether the tool takes `escalate`."""
     withheld: Collection[str] = ()
     """Names of the user's variables that it did not get."""
+    undo: str = ""
+    """What an undo can't take back of it."""
 
 
 def describe_partial(done: "Completed", call_id: str) -> dict[str, Any]:
@@ -239,6 +241,7 @@ def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     """What a command that ran is to a model: nonzero is no error, running out of time is one."""
     output, level = done.output, str(done.containment)
     ours, kept = _name_whole(done, ran.call_id)
+    ours += [ran.undo] if ran.undo else []
     if done.timed_out or done.exit_code is None:
         below = "; its output so far is below" if output.strip() else ""
         return Err(

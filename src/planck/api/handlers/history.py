@@ -159,7 +159,7 @@ class HistoryHandlers:
             del self._plans[next(iter(self._plans))]
         return shapes.UndoPlan(
             plan_id=plan_id,
-            diff="\n".join(step.diff for step in plan.steps if not step.conflict and step.now != step.then),
+            diff="\n".join(step.diff for step in plan.steps if step.wanted),
             conflicts=tuple(
                 shapes.Conflict(path=step.path, reason=step.conflict) for step in plan.steps if step.conflict
             ),
@@ -187,7 +187,7 @@ class HistoryHandlers:
                 )
             del self._plans[body.plan_id]
             id = await live.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
-        files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
+        files = tuple(step.path for step in plan.steps if step.wanted)
         return shapes.Undone(call_id=id, files=files)
 
     def _find_end(self, id: str, call: str) -> ToolEnd | None:
@@ -252,7 +252,8 @@ def _take_some(pieces: Iterator[bytes]) -> list[bytes]:
 
 def _select(given: shapes.SelectChanges | shapes.Chosen) -> Selection:
     files = given.files if isinstance(given, shapes.Chosen) else ()
-    if sum(map(bool, (given.agent, given.turn, given.call, files))) > 1:
-        raise ApiError(400, ErrorKind.INVALID_ARGS, "Choose only one of agent, turn, call and files.")
+    whole = isinstance(given, shapes.Chosen) and given.all
+    if sum(map(bool, (given.agent, given.turn, given.call, files, whole))) > 1:
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Choose only one of agent, turn, call, files and all.")
     chosen = frozenset((one.call, one.path) for one in files)
-    return Selection(given.agent, given.turn, given.call, chosen)
+    return Selection(given.agent, given.turn, given.call, chosen, whole)

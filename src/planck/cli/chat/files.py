@@ -51,7 +51,7 @@ async def _browse_changes(talk: "Talk", selection: Selection) -> None:
 
 def _make_list(changes: Sequence[FileDiff], at: int = 0, note: str = "") -> ChangeList:
     rows = [
-        (one.path, f"  +{one.added} -{one.removed}{'  undone' * one.undone}  {one.agent} · turn {one.turn}")
+        (one.path, f"  +{one.added} -{one.removed}{'  undone' * one.undone}  {_describe_origin(one)}")
         for one in changes
     ]
     count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
@@ -75,11 +75,16 @@ async def _take_back(talk: "Talk", change: FileDiff) -> str:
     return " · ".join([report(plan, "press u"), *list_obstacles(plan)])
 
 
+def _describe_origin(change: FileDiff) -> str:
+    by = " · command" if change.by == "command" else ""
+    return f"{change.agent} · turn {change.turn}{by}"
+
+
 def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
     lines: list[Line] = []
     for one in changes:
         state = "  undone" if one.undone else ""
-        head = f"{one.path}  {one.agent} · turn {one.turn} · call {one.call_id}{state}"
+        head = f"{one.path}  {_describe_origin(one)} · call {one.call_id}{state}"
         lines.append(make_line(head, "dim" if one.undone else "bold"))
         lines += (
             draw_diff(one.diff, undoing.MAX_DIFF)
@@ -142,9 +147,11 @@ def selection_of(words: Sequence[str]) -> Selection:
             return Selection(turn=int(number))
         case ["--call", id]:
             return Selection(call=id)
+        case ["--all"]:
+            return Selection(all=True)
     raise UsageError(
         ErrorKind.INVALID_ARGS,
-        "Unknown arguments. Use a turn number, --agent NAME, --turn N, --call ID, or none. "
+        "Unknown arguments. Use a turn number, --agent NAME, --turn N, --call ID, --all, or none. "
         "/undo list shows the turns.",
     )
 

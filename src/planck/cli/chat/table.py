@@ -58,7 +58,7 @@ GROUPS: tuple[tuple[str, str, tuple[Command, ...]], ...] = (
             Command("diff", "[--turn N | --agent NAME]", "Show the file changes that agents made"),
             Command(
                 "undo",
-                "[N | list | --agent NAME | --call ID]",
+                "[N | list | --agent NAME | --call ID | --all]",
                 "Undo the file changes of the newest turn or of turn N",
                 ("list",),
             ),

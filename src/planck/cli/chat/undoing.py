@@ -8,16 +8,18 @@ from planck.cli.tell.undo import list_obstacles, report
 from planck.headless import OpenSession, Selection, UndoError
 
 MAX_DIFF = 2_000
+MAX_FILES = 50
+"""Files whose changes are shown while they are undone."""
 
 
 async def undo(view: Shows, session: OpenSession, selection: Selection, *, back: str = "") -> bool:
     """Returns whether it changed a file; `back`: what takes it back, where that is shorter than naming it."""
     plan = session.undo_plan(selection)
     lines: list[Line] = []
-    for step in plan.steps:
-        if step.conflict or step.now == step.then:
-            continue
+    for step in plan.wanted[:MAX_FILES]:
         lines += [make_line(f"  {step.path}", "bold"), *draw_diff(step.diff, MAX_DIFF)]
+    if (more := len(plan.wanted) - MAX_FILES) > 0:
+        lines.append(make_line(f"  … and {more:,} more {'file' if more == 1 else 'files'}", "dim"))
     view.show(Told(tuple(lines)))
     for note in list_obstacles(plan):
         say(view, f"  {note}", "yellow")

@@ -1,4 +1,4 @@
-"""`planck undo`: show what would be taken back, then take it back."""
+"""`planck undo`: show what an undo would change, then do it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ EXAMPLE = "planck undo --agent builder"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--agent", default="", metavar="NAME", help="Undo everything this agent wrote")
-    which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything written in turn N")
+    which.add_argument("--agent", default="", metavar="NAME", help="Undo everything this agent changed")
+    which.add_argument("--turn", type=int, default=0, metavar="N", help="Undo everything changed in turn N")
+    which.add_argument("--all", action="store_true", help="Undo everything agents changed in the session")
     which.add_argument("--list", action="store_true", help="List the turns that can be undone")
     which.add_argument(
         "--call",
@@ -49,7 +50,8 @@ async def run(options: argparse.Namespace) -> int:
                 turns = session.undo_turns()
                 print("\n".join(list_turns(turns)) if turns else "Nothing to undo.")
                 return headless.Exit.DONE
-            plan = session.undo_plan(headless.Selection(options.agent, options.turn, options.call))
+            selection = headless.Selection(options.agent, options.turn, options.call, all=options.all)
+            plan = session.undo_plan(selection)
             print(preview(plan))
             if options.dry_run:
                 return headless.Exit.DONE

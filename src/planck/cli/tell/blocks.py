@@ -104,11 +104,12 @@ def draw_call(
     *,
     refused: str = "",
     seen: bool = False,
+    changed: int = 0,
 ) -> Told:
     """A call that ended: its mark, what it was about, how long it took, and the end of its output.
 
     `started` are its arguments; `before` is what the file was that it changed. `refused`: the user's no to
-    it, in words. `seen`: its diff is on the screen already.
+    it, in words. `seen`: its diff is on the screen already. `changed`: how many files it changed.
     """
     name, output = ended["name"], ended["output"]
     label = describe_call(name, started)
@@ -124,6 +125,8 @@ def draw_call(
     )
     if background:
         notes.append("in the background")
+    if changed and name in COMMAND_TOOLS:
+        notes.append("1 file changed" if changed == 1 else f"{changed:,} files changed")
     if refused:
         notes.append(refused)
     elif ended["duration_ms"] >= 100:

@@ -1,6 +1,6 @@
 """Events of a session in, blocks for a person out; the same for what happens and for what has happened."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -93,6 +93,8 @@ class Teller:
         """The newest text of each member, which may be what it sends as its response."""
         self._calls: dict[str, Any] = {}
         """Arguments of the calls that have not ended."""
+        self._changed: Counter[str] = Counter()
+        """How many files and links."""
         self._before: dict[str, bytes | None] = {}
         """What the files were that open calls have changed."""
         self._refused: dict[str, str] = {}
@@ -283,14 +285,21 @@ class Teller:
         fact = view(event.recorded)
         if isinstance(fact, FileChanged) and fact.call_id in self._calls:
             self._before.setdefault(fact.call_id, fact.before)
+            if "folder" not in (fact.was, fact.becomes):
+                self._changed[fact.call_id] += 1
         return []
 
     def _end_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         id = data["id"]
         args, before = self._calls.pop(id, None), self._before.pop(id, None)
+        changed = self._changed.pop(id, 0)
         refused, seen = self._refused.pop(id, ""), id in self.seen_diffs
         self.seen_diffs.discard(id)
-        return [draw_call(self._prefix(event.agent_id), args, data, before, refused=refused, seen=seen)]
+        return [
+            draw_call(
+                self._prefix(event.agent_id), args, data, before, refused=refused, seen=seen, changed=changed
+            )
+        ]
 
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         self._stopped = False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def preview(plan: "UndoPlan") -> str:
-    changed = [step.diff for step in plan.steps if not step.conflict and step.now != step.then]
+    changed = [step.diff for step in plan.steps if step.wanted]
     return make_plain("\n".join([*changed, *list_obstacles(plan)]))
 
 
@@ -36,17 +36,26 @@ def list_turns(turns: "Iterable[UndoableTurn]") -> "Iterator[str]":
     """A row for each turn: its number, what was asked, which files an undo changes, and which it leaves."""
     for one in turns:
         asked = f"  {fit_line(one.prompt, 40)}" if one.prompt else ""
-        files = ", ".join(map(name_path, one.paths)) or "nothing can be undone"
-        kept = f"; changed since: {', '.join(map(name_path, one.conflicts))}" if one.conflicts else ""
+        files = _name_paths(one.paths) or "nothing can be undone"
+        kept = f"; changed since: {_name_paths(one.conflicts)}" if one.conflicts else ""
         yield make_plain(f"turn {one.turn}{asked}  {files}{kept}  ({', '.join(one.agents)})")
+
+
+_NAMED = 20
+"""Files that a line names: a command may have changed thousands."""
+
+
+def _name_paths(paths: "Sequence[str]") -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(map(name_path, paths[:_NAMED])) + more
 
 
 def report(plan: "UndoPlan", back: str) -> str:
     """`back`: what is entered to take that back."""
-    done = [step for step in plan.steps if not step.conflict and step.now != step.then]
+    done = [step for step in plan.steps if step.wanted]
     if not done:
         return "No files changed."
     did = "Redid" if all(is_redo(step.calls) for step in done) else "Undid"
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
-    names = ", ".join(name_path(step.path) for step in done)
+    names = _name_paths([step.path for step in done])
     return make_plain(f"{did} the changes in {files}: {names}. To reverse this: {back}")

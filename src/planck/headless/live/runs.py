@@ -1,10 +1,11 @@
 """Runs of a session: a prompt, the wait until its team is settled, and the result."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +19,10 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
 
+if TYPE_CHECKING:
+    from planck.session.result import ChangedFile
+    from planck.session.run_changes import Pair
+
 _running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
 """The sessions whose run the present code is a part of: that of a tool or a hook."""
 _SAME_TEXTS = 3
@@ -26,6 +31,8 @@ _SAID_AGAIN = (
     f"text {_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
+_COMPARED = 100
+"""Files that a run changed and that are compared at a time; their old contents are in memory together."""
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
@@ -105,7 +112,8 @@ class SessionRuns:
                     await self._parts.aclose()
                 raise
         took = round((self._clock.monotonic() - began) * 1000)
-        result = self._summarise(tally, took, self._parts.wired.checks.demands)
+        demands = {**self._parts.wired.checks.demands, "changes": await self._find_changes(tally)}
+        result = self._summarise(tally, took, demands)
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
@@ -231,13 +239,49 @@ class SessionRuns:
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to, and whether that is what the run has to prove."""
-        return self._sum_up(after, duration_ms, **self._parts.wired.checks.demands)
+        tally = self._count(after)
+        changes = tuple(self._compare(tally, self._pair_up(tally)))
+        demands = {**self._parts.wired.checks.demands, "changes": changes}
+        return self._summarise(tally, duration_ms, demands)
 
-    def _sum_up(self, after: int, duration_ms: int | None = None, **demands: Any) -> RunResult:
+    def _sum_up(self, after: int) -> RunResult:
+        """The same, held to no proof."""
+        return self._summarise(self._count(after), None, {})
+
+    def _count(self, after: int) -> RunTally:
         tally = RunTally(self._parts.team.orchestrator.id)
         for event in self._parts.log.store.read(after):
             tally.add(event)
-        return self._summarise(tally, duration_ms, demands)
+        return tally
+
+    def _pair_up(self, tally: RunTally) -> "Iterator[Pair]":
+        """Yields the files that a run touched with what they were before it."""
+        if not tally.touched:
+            return
+        from planck.session.run_changes import pair_up  # where something changed
+
+        start = min(one.first for one in tally.touched.values()) - 1
+        log = self._parts.log
+        old = log.old_contents(self._parts.wired.redactor())
+        yield from pair_up(log.store.read(start), tally.touched, old, here=True)
+
+    def _compare(self, tally: RunTally, pairs: "Iterable[Pair]") -> "Iterator[ChangedFile]":
+        if not tally.touched:
+            return
+        from planck.session.run_changes import compare
+        from planck.session.undo import look_at, open_places
+
+        store, parts = self._parts.log.store, self._parts
+        names = {**tally.names, **{one.id: one.spec.name for one in parts.team.members}}
+        yield from compare(pairs, look_at(store, open_places(store, parts.wired.root)).look, names)
+
+    async def _find_changes(self, tally: RunTally) -> "tuple[ChangedFile, ...]":
+        """Compares in a thread: a run may have changed thousands of files."""
+        found: list[ChangedFile] = []
+        pairs = iter(()) if self._parts.closed else self._pair_up(tally)
+        while some := [*islice(pairs, _COMPARED)]:
+            found += await asyncio.to_thread(lambda some: [*self._compare(tally, some)], some)
+        return tuple(sorted(found, key=lambda one: one.path))
 
     def _summarise(self, tally: RunTally, duration_ms: int | None, demands: dict[str, Any]) -> RunResult:
         team = self._parts.team

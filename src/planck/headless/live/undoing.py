@@ -16,22 +16,23 @@ class SessionUndo:
         self._parts = parts
 
     def plan(self, selection: undo.Selection, confined: bool) -> undo.UndoPlan:
-        log, wired = self._parts.log, self._parts.wired
-        return undo.plan(log.store, self._find_root(confined), selection, wired.redactor())
+        log = self._parts.log
+        return undo.plan(log.store, self._find_root(confined), selection, self._old_contents())
 
     def list_turns(self) -> tuple[undo.UndoableTurn, ...]:
-        log, wired = self._parts.log, self._parts.wired
-        return undo.list_turns(log.store, self._find_root(confined=False), wired.redactor())
+        log = self._parts.log
+        return undo.list_turns(log.store, self._find_root(confined=False), self._old_contents())
 
     def list_changes(self, selection: undo.Selection | None) -> tuple[undo.FileDiff, ...]:
-        log, wired = self._parts.log, self._parts.wired
+        log = self._parts.log
         root = self._find_root(confined=False)
-        return undo.list_changes(log.store, selection or undo.Selection(), wired.redactor(), root)
+        return undo.list_changes(log.store, selection or undo.Selection(), self._old_contents(), root)
 
     async def apply(self, plan: undo.UndoPlan, confined: bool) -> str:
         """Returns the id of a call that undoes the undo."""
         log, team = self._parts.log, self._parts.team
-        id = await undo.apply(plan, self._find_root(confined), RandomIds(), log.journal)
+        root, old = self._find_root(confined), self._old_contents()
+        id = await undo.apply(plan, root, RandomIds(), log.journal, old)
         if text := undo.describe_undone(plan):
             await team.mail.announce(text, team.members)
         return id
@@ -39,7 +40,7 @@ class SessionUndo:
     async def report_interrupted(self) -> None:
         """Names the files that a killed undo did not restore, and tells agents of those that it did."""
         root = self._find_root(confined=False)
-        left = undo.clean_up(self._parts.log.store, root, self._parts.wired.redactor(), resumed=True)
+        left = undo.clean_up(self._parts.log.store, root, self._old_contents(), resumed=True)
         if left.pending:
             names = ", ".join(map(repr, left.pending))
             message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."
@@ -51,6 +52,9 @@ class SessionUndo:
             await self._parts.team.mail.announce(
                 undo.describe_restored(left.untold), self._parts.team.members
             )
+
+    def _old_contents(self) -> undo.OldContents:
+        return self._parts.log.old_contents(self._parts.wired.redactor())
 
     def _find_root(self, confined: bool) -> Root:
         if confined and self._parts.wired.mode is not Mode.FULL:

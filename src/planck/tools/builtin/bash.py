@@ -5,15 +5,18 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Shared, prose
+from planck.tools.command_recording import RecordedCall, prepare, recorded
 from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.process.environment import allowed, find_withheld
 from planck.workspace.process.jobs import Jobs
 from planck.workspace.process.output import KEEP_BYTES, drop_controls
-from planck.workspace.process.process import Command, Completed, run, shell, start
+from planck.workspace.process.process import Command, Completed, begin, run, shell
 from planck.workspace.sandbox.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
@@ -41,15 +44,18 @@ def bash_tool(shared: Shared) -> Tool:
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
-        with views.of(ctx).root.folder(args.get("cwd", ctx.cwd)) as cwd:
-            argv = shell(args["command"])
-            command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
+        root, script = views.of(ctx).root, args["command"]
+        with root.folder(args.get("cwd", ctx.cwd)) as cwd:
+            command = Command(shell(script), cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
             if background:
-                return await _in_background(jobs, ctx, args["command"], command)
-            note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=args["command"])
+                call = await prepare(shared.recording, ctx, root, script)
+                return await _in_background(jobs, ctx, script, command, call)
+            note = partial(jobs.note, call_id=ctx.call_id, agent_id=ctx.agent_id, text=script)
             with jobs.watch(ctx.call_id), closing(_Progress(ctx.progress)) as progress:
                 leave = partial(_leave, ctx)
-                done = await run(command, timeout_ms / 1000, progress.hear, note, leave)
+                async with recorded(shared.recording, ctx, root, script) as call:
+                    command = replace(command, record=call.record)
+                    done = await run(command, timeout_ms / 1000, progress.hear, note, leave)
         advice = "set a longer timeout, or pass background for a server"
         ran = Ran(
             ctx.call_id,
@@ -59,6 +65,7 @@ def bash_tool(shared: Shared) -> Tool:
             ctx.confinement,
             escalates=True,
             withheld=withheld,
+            undo=call.note,
         )
         return command_outcome(done, ran)
 
@@ -87,12 +94,14 @@ def _leave(ctx: ToolContext, done: Completed) -> None:
     ctx.keep_partial(describe_partial(done, ctx.call_id))
 
 
-async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Command) -> Outcome:
+async def _in_background(
+    jobs: Jobs, ctx: ToolContext, text: str, command: Command, call: RecordedCall
+) -> Outcome:
     handle = f"bg_{ctx.call_id}"
     looks = await look_ahead(
         command.confinement
     )  # before the checks: nothing else runs between and the start
-    if len(jobs.running) >= jobs.limit:
+    if jobs.is_full:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,
             f"{jobs.limit} background commands are already running, which is the limit; "
@@ -100,13 +109,15 @@ async def _in_background(jobs: Jobs, ctx: ToolContext, text: str, command: Comma
         )
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} is already running; use that one")
-    job = start(command, looks=looks)
-    await jobs.add(handle, job)
+    with jobs.starting():
+        job = await begin(replace(command, record=call.record), looks=looks)
+    await jobs.add(handle, job, call.commit)
     jobs.note(job, ctx.call_id, ctx.agent_id, text, background=True)
     output = (
         f"Started in the background as {handle}. To see its output, read path output:"
         f"{handle.removeprefix('bg_')}. To stop it, run the command `kill {handle}`."
     )
+    output += f"\n{call.note}" if call.note else ""
     return Ok({"output": output, "handle": handle, "ok": True})
 
 

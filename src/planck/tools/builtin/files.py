@@ -23,6 +23,7 @@ from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 if TYPE_CHECKING:
     from planck.tools.builtin.search import Engine
     from planck.tools.builtin.web import Resolver
+    from planck.tools.command_recording import CommandRecording
     from planck.workspace.process.jobs import Jobs
 
 FILE = schema.text("Relative to the workspace", minLength=1)
@@ -268,6 +269,8 @@ class Shared(msgspec.Struct, frozen=True):
     jobs: "Jobs"
     engine: "Engine"
     resolver: "Resolver | None" = None
+    recording: "CommandRecording | None" = None
+    """None: what commands change is not recorded."""
 
 
 @cache

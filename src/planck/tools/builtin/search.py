@@ -20,6 +20,7 @@ from planck.records import codec
 from planck.toolkit.tool import ArgumentError
 from planck.workspace.paths.paths import Root, WorkspaceError
 from planck.workspace.process.environment import allowed
+from planck.workspace.process.isolated import isolated
 from planck.workspace.process.process import Command, start
 
 SEARCH_TIMEOUT = 20.0
@@ -213,8 +214,7 @@ def _rg_options(rg: str, root: str) -> list[str]:
 
 
 def _worker_argv(request: dict[str, object]) -> list[str]:
-    worker = Path(__file__).with_name("search_worker.py")
-    return [sys.executable, "-I", "-S", str(worker), codec.encode_str(request)]
+    return [*isolated("planck.tools.builtin.search_worker"), codec.encode_str(request)]
 
 
 def _dot(path: str) -> str:

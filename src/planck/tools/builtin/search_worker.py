@@ -1,6 +1,6 @@
 """Where there is no ripgrep: lists files and finds lines, in a process of its own that can be killed.
 
-Run as a script, without the package: `python -I -S search_worker.py JSON`. A model's regular expression may
+Run by `isolated` with the standard library alone. A model's regular expression may
 take for ever in this engine, which is why it runs here. Prints `path NUL` for files, `path NUL line:` and a
 newline for lines.
 """
@@ -11,9 +11,9 @@ import re
 import sys
 from collections.abc import Iterator
 
+from planck.workspace.paths.gitignore import Rule, ignored, open_regular, read_rules
+
 MAX_FILE = 64 << 20
-_Rule = tuple["re.Pattern[str]", bool, bool]
-"""Expression over the path relative to the .gitignore's folder; negated; folders only."""
 
 
 def main(request: dict[str, object]) -> int:
@@ -44,7 +44,7 @@ def walk(start: str) -> Iterator[str]:
     if os.path.isabs(start):
         yield from _walk(start, [])
         return
-    rules: list[tuple[str, list[_Rule]]] = []
+    rules: list[tuple[str, list[Rule]]] = []
     above = [] if start in ("", ".") else start.split("/")
     for depth in range(len(above)):
         folder = "/".join(above[:depth])
@@ -52,7 +52,7 @@ def walk(start: str) -> Iterator[str]:
     yield from _walk("/".join(above), rules)
 
 
-def _walk(folder: str, above: list[tuple[str, list[_Rule]]]) -> Iterator[str]:
+def _walk(folder: str, above: list[tuple[str, list[Rule]]]) -> Iterator[str]:
     rules = [*above, (folder, read_rules(folder))]
     try:
         with os.scandir(folder or ".") as found:
@@ -70,85 +70,9 @@ def _walk(folder: str, above: list[tuple[str, list[_Rule]]]) -> Iterator[str]:
             yield path
 
 
-def ignored(path: str, is_folder: bool, rules: list[tuple[str, list[_Rule]]]) -> bool:
-    """The last rule that matches decides, the deepest file first."""
-    for folder, own in reversed(rules):
-        inner = path[len(folder) + 1 :] if folder else path
-        if not inner.isascii():
-            inner = os.fsencode(inner).decode("latin-1")  # git compares bytes: `?` is one of them
-        for expression, negated, folders_only in reversed(own):
-            if (is_folder or not folders_only) and expression.fullmatch(inner):
-                return not negated
-    return False
-
-
-def read_rules(folder: str) -> list[_Rule]:
-    """Those of the repository that begins here come first, so that every .gitignore overrules them."""
-    return [*_read_rules(folder, ".git/info/exclude"), *_read_rules(folder, ".gitignore")]
-
-
-def _open(path: str, flags: int) -> int:
-    """An opener that neither waits nor follows a link. `open` closes what it got when that is a folder."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
-
-
-def _read_rules(folder: str, name: str) -> list[_Rule]:
-    try:
-        with open(os.path.join(folder, name), "rb", opener=_open) as file:
-            text = file.read(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-    except OSError:
-        return []
-    return [rule for line in text.split("\n") if (rule := _rule(line))]
-
-
-def _rule(line: str) -> _Rule | None:
-    line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
-    if not line or line.startswith("#"):
-        return None
-    negated = line.startswith("!")
-    line = line.removeprefix("!")
-    line = line[1:] if line.startswith(("\\#", "\\!")) else line
-    folders_only = line.endswith("/")
-    line = line.rstrip("/")
-    if not line:
-        return None
-    anchored = "/" in line
-    try:
-        return (
-            re.compile(("" if anchored else "(?:.*/)?") + _expression(line.lstrip("/")), re.DOTALL),
-            negated,
-            folders_only,
-        )
-    except re.error:
-        return None
-
-
-def _expression(glob: str) -> str:
-    if glob == "**":
-        return ".*"
-    parts = re.split(r"(^(?:\*\*/)+|/(?:\*\*/)+|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.)", glob)
-    return "".join(_piece(part) for part in parts if part)
-
-
-def _piece(part: str) -> str:
-    if part in _PIECES:
-        return _PIECES[part]
-    if part.endswith("**/"):
-        return f"{'/' if part.startswith('/') else ''}(?:.*/)?"
-    if part.startswith("*"):
-        return "[^/]*"
-    if part.startswith("[") and part.endswith("]") and len(part) > 2:
-        inner = re.sub(r"[\[\\&~|]", r"\\\g<0>", part[1:-1])  # signs of Python's own
-        return f"(?!/)[^{inner[1:]}]" if inner[0] in "!^" else f"(?!/)[{inner}]"
-    return re.escape(part[1:] if part.startswith("\\") and len(part) > 1 else part)
-
-
-_PIECES = {"/**": "/.*", "?": "[^/]"}
-
-
 def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:
     try:
-        with open(path, "rb", opener=_open) as file:
+        with open(path, "rb", opener=open_regular) as file:
             content = file.read(MAX_FILE)
     except OSError:
         return
@@ -159,5 +83,5 @@ def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:
             yield number
 
 
-if __name__ == "__main__":
+def run() -> None:
     sys.exit(main(json.loads(sys.argv[1])))

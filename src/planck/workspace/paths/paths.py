@@ -14,7 +14,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from planck.workspace.paths.beneath import (
     read_up_to,
     unescape,
 )
+from planck.workspace.recording.states import State, put_entry, read_entry
 
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
@@ -131,6 +132,12 @@ class Root:
             except WorkspaceError as problem:
                 if problem.err.kind is ErrorKind.PERMISSION_DENIED:  # a missing folder shows no file
                     raise
+
+    @contextmanager
+    def descriptors(self) -> Iterator[dict[str, int]]:
+        """Open descriptors of it and of those beside it, by their paths, its own first."""
+        with ExitStack() as opened:
+            yield {str(root.path): opened.enter_context(root._fd()) for root in (self, *self._others)}
 
     def find_reader(self, path: str) -> tuple["Root", str]:
         """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
@@ -413,9 +420,8 @@ class Root:
                 ErrorKind.NOT_FOUND, f"{path!r} does not exist{self._find_similar(root, relative)}"
             )
         if problem.errno == errno.ENOTDIR:
-            return WorkspaceError(
-                kind, f"{relative!r} is not a folder; use `list_dir` on the folder above it"
-            )
+            text = f"{relative!r} is not a folder; use `list_dir` on the folder above it"
+            return WorkspaceError(kind, text, {"not_a_folder": relative})
         return WorkspaceError(
             kind, f"{path!r} cannot be opened: {problem.strerror}; try another path, or report the error"
         )
@@ -512,6 +518,41 @@ class Slot:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
         _remove(f"{_TEMPORARY}{mark}", self._folder)
 
+    def look(self) -> State:
+        """What has the name, be it a folder or a link."""
+        try:
+            self._found = self._now()
+            return read_entry(self._folder, self._name)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def put(self, state: State, *, mark: str) -> None:
+        """Makes the name what it was, where nothing changed since `look`; a folder only gets its mode.
+
+        A file and a link replace what is there in one step. `mark` as in `replace`.
+        """
+        if state.kind == "file" and state.content is not None:
+            self.replace(state.content, state.mode if state.mode >= 0 else None, mark=mark)
+            return
+        try:
+            with _REPLACING:
+                if state.kind != "folder" and self._found != self._now():
+                    raise self._conflict_error()
+                put_entry(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+        except OSError as problem:
+            raise self._write_error(problem) from None
+
+    def list_names(self) -> list[str]:
+        """Names in the folder of that name, raw."""
+        try:
+            fd = os.open(self._name, FOLDER | os.O_NOFOLLOW, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+        try:
+            return os.listdir(fd)
+        finally:
+            os.close(fd)
+
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
         temporary = self._stage(content, mode)
@@ -523,7 +564,7 @@ class Slot:
             _remove(temporary, self._folder)
 
     def remove(self) -> None:
-        """Take away what `read` found, and nothing that came since."""
+        """Take away what `read` or `look` found, and nothing that came since."""
         with _REPLACING:
             if self._found is None or self._found != self._now():
                 raise self._conflict_error()

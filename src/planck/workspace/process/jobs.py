@@ -1,19 +1,30 @@
 """Commands of a session's agents: those that are waited for, and those that run on in the background."""
 
 import asyncio
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from planck.closing import close_all
+from planck.records.outcome import PlanckError
 from planck.workspace.process.process import Job
+
+log = logging.getLogger(__name__)
 
 REMEMBERED = 64
 """Commands that ended and can still be named: each has the ends of its output in memory."""
 READ_BYTES = 1 << 20
 """Of a long output that is looked at while it grows, its end."""
+
+
+class Commit(Protocol):
+    """Records what a command changed; again and again, if it has not ended."""
+
+    async def __call__(self, *, ended: bool) -> None: ...
 
 
 class ShellCommand(msgspec.Struct, frozen=True):
@@ -67,10 +78,30 @@ class Jobs:
 
     limit = 16
 
-    def __init__(self) -> None:
+    def __init__(self, hear_end: Callable[[ShellCommand], None] = lambda command: None) -> None:
+        """`hear_end` is told of each command in the background that ended and that nobody killed."""
+        self._hear_end = hear_end
+        self._killed: set[str] = set()
         self._jobs: dict[str, Job] = {}
         self._commands: dict[str, ShellCommand] = {}
         """By call; in the background also those that ended and can still be named."""
+        self._commits: dict[str, Commit] = {}
+        self._settling: dict[str, asyncio.Task[None]] = {}
+        """By handle: records what a command changed, once it has ended."""
+        self._starting = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.running) + self._starting >= self.limit
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Counts a command that is not there yet."""
+        self._starting += 1
+        try:
+            yield
+        finally:
+            self._starting -= 1
 
     @property
     def running(self) -> dict[str, Job]:
@@ -94,9 +125,15 @@ class Jobs:
         began = asyncio.get_running_loop().time()
         self._commands[call_id] = ShellCommand(call_id, agent_id, text, background, began, job)
 
-    async def add(self, handle: str, job: Job) -> None:
-        """The oldest that ended are forgotten; their outputs stay in their files."""
+    async def add(self, handle: str, job: Job, commit: "Commit | None" = None) -> None:
+        """The oldest that ended are forgotten; their outputs stay in their files.
+
+        `commit` is called once it has ended.
+        """
         self._jobs[handle] = job
+        if commit is not None:
+            self._commits[handle] = commit
+        self._settling[handle] = asyncio.ensure_future(self._settle(handle, job))
         ended = [handle for handle, job in self._jobs.items() if not job.running]
         for forgotten in ended[:-REMEMBERED]:
             await self.kill(forgotten)  # what left its containment may still hold the pipe
@@ -110,9 +147,35 @@ class Jobs:
         """The job, ended; None for a handle nobody gave out."""
         job = self._jobs.get(handle)
         if job is not None:
+            self._killed.add(handle)
             await job.kill()
+        if settling := self._settling.get(handle):
+            await asyncio.wait({settling})
         return job
+
+    async def record_running(self) -> None:
+        """Records what the commands that still run have changed until now."""
+        for handle, commit in tuple(self._commits.items()):
+            if (job := self._jobs.get(handle)) and job.running:
+                await commit(ended=False)
 
     async def aclose(self) -> None:
         jobs, self._jobs = self._jobs, {}
+        self._killed |= set(jobs)
         await close_all(*(job.kill for job in jobs.values()))
+        if settling := set(self._settling.values()):
+            await asyncio.wait(settling)
+
+    async def _settle(self, handle: str, job: Job) -> None:
+        try:
+            await job.wait()
+            if commit := self._commits.get(handle):
+                await commit(ended=True)
+            ended = next((one for one in self._commands.values() if one.job is job), None)
+            if ended and handle not in self._killed:
+                self._hear_end(ended)
+        except (PlanckError, OSError):  # the log may be closed or full: a resume finds the spool
+            log.exception("What a background command changed was not recorded: %s", handle)
+        finally:
+            self._commits.pop(handle, None)
+            del self._settling[handle]

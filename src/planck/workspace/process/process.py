@@ -20,10 +20,11 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +35,9 @@ from planck.workspace.process.containment import Containment, bash, containment,
 from planck.workspace.process.output import KEEP_BYTES, OutputTail
 from planck.workspace.sandbox import remains
 from planck.workspace.sandbox.sandbox import Looks, Wrapped, look_ahead, wrap
+
+if TYPE_CHECKING:
+    from planck.workspace.recording.recording import Record, Started
 
 MAX_FILE = 1 << 30
 """Bytes of a file that a command may write."""
@@ -66,6 +70,8 @@ class Command(msgspec.Struct, frozen=True):
     keep: int = KEEP_BYTES
     level: Containment | None = None
     """Asks for less containment than there is."""
+    record: "Record | None" = None
+    """What it changes is written down first; only `run` and `begin` do that."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -94,7 +100,7 @@ async def run(
     """
     for _ in range(_ATTEMPTS):
         looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
-        job = start(command, on_output, looks=looks)
+        job = await begin(command, on_output, looks=looks)
         try:
             if on_start:
                 on_start(job)
@@ -133,21 +139,16 @@ def start(
     `looks` are those of `look_ahead`, of this moment. A long-lived peer gets `stdin` and `stdout`,
     descriptors that stay the caller's: the output that is kept is then its stderr alone.
     """
-    argv, environment, cwd = command.argv, command.environment, command.cwd
-    for word in (*argv, *environment.keys(), *environment.values()):
-        if "\0" in word:
-            raise ProcessError(
-                ErrorKind.INVALID_ARGS,
-                f"a NUL character cannot be passed to a program; remove it from {word!r}",
-            )
+    _check_words(command)
+    cwd = command.cwd
     wrapped = _wrap_for(command, looks)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_first_process(wrapped, look=us is not None), *argv],
+            [*wrapped.prefix, *_first_process(wrapped, look=us is not None), *command.argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
-            env=dict(environment),
+            env=dict(command.environment),
             stdin=stdin if us is None else us,
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
@@ -157,12 +158,73 @@ def start(
     except OSError as problem:
         wrapped.release()
         os.close(read_end)
-        raise _start_error(argv, problem) from problem
+        raise _start_error(command.argv, problem) from problem
     finally:
         for fd in (write_end, *wrapped.passed, *(() if us is None else (us,))):
             os.close(fd)
-    kept = OutputTail(command.keep, command.spill, spill_all=command.spill_all, keys=command.keys)
-    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
+    return Job(process, read_end, wrapped.level, _keep_output(command), on_output, wrapped.release)
+
+
+async def begin(
+    command: Command,
+    on_output: Callable[[bytes], None] | None = None,
+    *,
+    looks: Looks | None = None,
+) -> "Job":
+    """As `start`; with `Command.record` by the recorder, whose child the command then is."""
+    if command.record is None:
+        return start(command, on_output, looks=looks)
+    _check_words(command)
+    wrapped = _wrap_for(command, looks)
+    alone = wrapped.level in _WITH_OWN_INIT
+    read_end, write_end = os.pipe2(os.O_CLOEXEC)
+    # Its own folder in /proc, which the command's first process looks at, is put there by the recorder.
+    null = None if alone else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    passed = {1: write_end, 2: write_end, **{fd: fd for fd in wrapped.passed}}
+    try:
+        with _folder(command.cwd) as cwd:
+            process = await command.record.start(
+                [*wrapped.prefix, *_first_process(wrapped, look=alone), *command.argv],
+                passed if null is None else {0: null, **passed},
+                cwd,
+                command.environment,
+                wrapped.stubs,
+            )
+    except BaseException as problem:
+        wrapped.release()
+        os.close(read_end)
+        if isinstance(problem, OSError):
+            raise _start_error(command.argv, problem) from problem
+        raise
+    finally:
+        for fd in (write_end, *wrapped.passed, *(() if null is None else (null,))):
+            os.close(fd)
+    return Job(process, read_end, wrapped.level, _keep_output(command), on_output, wrapped.release)
+
+
+def _check_words(command: Command) -> None:
+    for word in (*command.argv, *command.environment.keys(), *command.environment.values()):
+        if "\0" in word:
+            raise ProcessError(
+                ErrorKind.INVALID_ARGS,
+                f"a NUL character cannot be passed to a program; remove it from {word!r}",
+            )
+
+
+def _keep_output(command: Command) -> OutputTail:
+    return OutputTail(command.keep, command.spill, spill_all=command.spill_all, keys=command.keys)
+
+
+@contextmanager
+def _folder(cwd: Path | int) -> Iterator[int]:
+    if isinstance(cwd, int):
+        yield cwd
+        return
+    fd = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def shell(script: str) -> list[str]:
@@ -175,7 +237,7 @@ class Job:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: "subprocess.Popen[bytes] | Started",
         pipe: int,
         level: Containment,
         kept: OutputTail,
@@ -196,7 +258,7 @@ class Job:
         self._drained = asyncio.Event()
         self._muted = False
         self._waiter: asyncio.Future[object] | None = None
-        self._pidfd = _pidfd(process.pid)
+        self._pidfd = _watch(process)
         os.set_blocking(pipe, False)
         self._loop.add_reader(pipe, self._readable)
         if self._pidfd is not None:
@@ -308,6 +370,9 @@ class Job:
         # Only while the leader is not reaped: its number, which is the group's, can't be another's then.
         if self._process.returncode is not None:
             return
+        if not isinstance(self._process, subprocess.Popen):
+            self._process.kill()
+            return
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -401,9 +466,12 @@ def _open_own_proc() -> int | None:
         return None
 
 
-def _pidfd(pid: int) -> int | None:
+def _watch(process: "subprocess.Popen[bytes] | Started") -> int | None:
+    """Returns a descriptor that is readable once the process has ended; None where there is none such."""
+    if not isinstance(process, subprocess.Popen):
+        return os.dup(process.fileno())
     try:
-        return os.pidfd_open(pid)
+        return os.pidfd_open(process.pid)
     except (AttributeError, OSError):
         return None
 

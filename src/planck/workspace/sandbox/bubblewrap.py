@@ -123,7 +123,9 @@ class Bubblewrap:
             stubs.release()
             raise
         words += ("--seccomp", str(passed[-1]), "--")
-        return Wrapped(tuple(words), self.level, guard.release, tuple(passed), check, guard.note())
+        return Wrapped(
+            tuple(words), self.level, guard.release, tuple(passed), check, guard.note(), stubs.places
+        )
 
 
 def _protect_own(guard: ProtectedMounts, writable: Sequence[str]) -> None:

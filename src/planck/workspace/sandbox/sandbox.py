@@ -39,6 +39,8 @@ class Wrapped(msgspec.Struct, frozen=True):
     """Shell for the first process in the sandbox: it ends where the sandbox is not what it should be."""
     note: str = ""
     """What the command should know of the sandbox."""
+    stubs: tuple[str, ...] = ()
+    """What is in the workspace for the sandbox alone, as long as the command runs."""
 
 
 Looks = Mapping[str, "Found"]

@@ -53,6 +53,10 @@ class Stubs:
         self._made.append(path)
         yield from ("--ro-bind", path, path)
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        return tuple(self._made)
+
     def release(self) -> None:
         _without_lock.subtract(self._unlocked)
         locked = not self._unlocked and not any(_without_lock[root] for root in self._roots)

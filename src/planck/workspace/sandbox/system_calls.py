@@ -89,7 +89,7 @@ def bubblewrap_filter() -> bytes | None:
     program += _only_families(number["socket"])
     program += _only_pairs(number["socketpair"])
     program += _refuse_argument(number["ioctl"], 1, (_TIOCSTI, _TIOCLINUX))
-    return b"".join((*program, *_refuse_namespaces(number), _give(_ALLOW)))
+    return b"".join((*program, *_refuse_namespaces(number), GIVE_ALLOW))
 
 
 def landlock_filter() -> bytes | None:
@@ -102,82 +102,85 @@ def landlock_filter() -> bytes | None:
     program = _begin(machine) + _refuse((*refused, *_METADATA, *_OF_ROOT))
     program += _only_pairs(number["socketpair"])
     program += _refuse_argument(number["ioctl"], 1, (_TIOCSTI, _TIOCLINUX))
-    return b"".join((*program, *_refuse_namespaces(number), _give(_ALLOW)))
+    return b"".join((*program, *_refuse_namespaces(number), GIVE_ALLOW))
 
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _BITS, _GIVE = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38, 0x80000000
 
 
-def _step(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
+def step(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("<HBBI", code, yes, no, k)
 
 
-def _give(answer: int) -> bytes:
-    return _step(_GIVE, answer)
+def give(answer: int) -> bytes:
+    return step(_GIVE, answer)
+
+
+GIVE_ALLOW = give(_ALLOW)
 
 
 def _begin(machine: Machine) -> list[bytes]:
     program = [
-        _step(_LOAD, 4),
-        _step(_EQUAL, machine.audit, 1, 0),  # another architecture would mean other numbers
-        _give(_KILL),
-        _step(_LOAD, 0),
+        step(_LOAD, 4),
+        step(_EQUAL, machine.audit, 1, 0),  # another architecture would mean other numbers
+        give(_KILL),
+        step(_LOAD, 0),
     ]
     if machine.audit == _MACHINES["x86_64"].audit:
-        program += [_step(_AT_LEAST, 0x40000000, 0, 1), _give(_REFUSE)]  # x32
+        program += [step(_AT_LEAST, 0x40000000, 0, 1), give(_REFUSE)]  # x32
     return program
 
 
 def _refuse(numbers: Iterable[int]) -> list[bytes]:
-    return [step for number in numbers for step in (_step(_EQUAL, number, 0, 1), _give(_REFUSE))]
+    return [one for number in numbers for one in (step(_EQUAL, number, 0, 1), give(_REFUSE))]
 
 
 def _refuse_namespaces(number: dict[str, int]) -> list[bytes]:
-    program = [_step(_EQUAL, number["clone3"], 0, 1), _give(_UNKNOWN)]  # libc falls back to clone
-    steps = [_argument(0), _step(_BITS, _NEW_NAMESPACES, 0, 1), _give(_REFUSE), _give(_ALLOW)]
-    return [*program, *_when(number["clone"], steps)]
+    program = [step(_EQUAL, number["clone3"], 0, 1), give(_UNKNOWN)]  # libc falls back to clone
+    steps = [argument(0), step(_BITS, _NEW_NAMESPACES, 0, 1), give(_REFUSE), GIVE_ALLOW]
+    return [*program, *when(number["clone"], steps)]
 
 
 def _refuse_set_user_id(machine: Machine) -> list[bytes]:
-    program = [_step(_EQUAL, _OPENAT2, 0, 1), _give(_UNKNOWN)]
+    program = [step(_EQUAL, _OPENAT2, 0, 1), give(_UNKNOWN)]
     for call, mode in machine.modes.items():
-        steps = [_argument(mode), _step(_BITS, _SET_USER_ID, 0, 1), _give(_REFUSE), _give(_ALLOW)]
-        program += _when(call, steps)
+        steps = [argument(mode), step(_BITS, _SET_USER_ID, 0, 1), give(_REFUSE), GIVE_ALLOW]
+        program += when(call, steps)
     for call, flags in machine.opens.items():
-        steps = [_argument(flags), _step(_BITS, _CREATING, 0, 3)]
-        steps += [_argument(flags + 1), _step(_BITS, _SET_USER_ID, 0, 1), _give(_REFUSE), _give(_ALLOW)]
-        program += _when(call, steps)
+        steps = [argument(flags), step(_BITS, _CREATING, 0, 3)]
+        steps += [argument(flags + 1), step(_BITS, _SET_USER_ID, 0, 1), give(_REFUSE), GIVE_ALLOW]
+        program += when(call, steps)
     return program
 
 
-def _argument(number: int) -> bytes:
+def argument(number: int) -> bytes:
     """The low half: all that the kernel takes of an `int`."""
-    return _step(_LOAD, 16 + 8 * number)
+    return step(_LOAD, 16 + 8 * number)
 
 
-def _when(number: int, steps: list[bytes]) -> list[bytes]:
+def when(number: int, steps: list[bytes]) -> list[bytes]:
     """What decides about one call; it must come to an answer."""
-    return [_step(_EQUAL, number, 0, len(steps)), *steps]
+    return [step(_EQUAL, number, 0, len(steps)), *steps]
 
 
 def _only_families(number: int) -> list[bytes]:
-    steps = [_argument(0)]
+    steps = [argument(0)]
     for family in _FAMILIES:
-        steps += [_step(_EQUAL, family, 0, 1), _give(_ALLOW)]
-    steps += [_step(_EQUAL, _NETLINK, 0, 3), _argument(2), _step(_EQUAL, 0, 0, 1), _give(_ALLOW)]  # routes
-    return _when(number, [*steps, _give(_REFUSE)])
+        steps += [step(_EQUAL, family, 0, 1), GIVE_ALLOW]
+    steps += [step(_EQUAL, _NETLINK, 0, 3), argument(2), step(_EQUAL, 0, 0, 1), GIVE_ALLOW]  # routes
+    return when(number, [*steps, give(_REFUSE)])
 
 
 def _only_pairs(number: int) -> list[bytes]:
-    steps = [_argument(1), _step(_AND, 0xF)]
+    steps = [argument(1), step(_AND, 0xF)]
     for kind in (_STREAM, _SEQPACKET):
-        steps += [_step(_EQUAL, kind, 0, 1), _give(_ALLOW)]
-    return _when(number, [*steps, _give(_REFUSE)])
+        steps += [step(_EQUAL, kind, 0, 1), GIVE_ALLOW]
+    return when(number, [*steps, give(_REFUSE)])
 
 
-def _refuse_argument(number: int, argument: int, values: Iterable[int]) -> list[bytes]:
-    steps = [_argument(argument)]
+def _refuse_argument(number: int, which: int, values: Iterable[int]) -> list[bytes]:
+    steps = [argument(which)]
     for value in values:
-        steps += [_step(_EQUAL, value, 0, 1), _give(_REFUSE)]
-    return _when(number, [*steps, _give(_ALLOW)])
+        steps += [step(_EQUAL, value, 0, 1), give(_REFUSE)]
+    return when(number, [*steps, GIVE_ALLOW])

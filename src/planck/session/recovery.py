@@ -1,0 +1,60 @@
+"""Commands that were cut with their process: what they changed is recorded before the session goes on."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+from planck.records.events import CommandRecorded, ErrorEvent, ToolStart, view
+from planck.records.outcome import ErrorKind
+from planck.session.logs import SessionLog
+from planck.session.outputs import IMAGES, RECORDING
+from planck.toolkit.journal import Entry
+from planck.tools.recorded import SpoolRecord, remove_spool
+from planck.workspace.paths.paths import Root, WorkspaceError
+
+
+async def recover_recordings(log: SessionLog, root: Root) -> None:
+    """Compares each spool that is left with the files, records the changes and removes it.
+
+    A spool whose facts are in the log is only removed. Call it before anything else is recorded: an undo, and
+    the agents, must know the changes.
+    """
+    spools = await asyncio.to_thread(_list_spools, log.files / RECORDING)
+    if not spools:
+        return
+    starts: dict[str, tuple[str | None, int]] = {}
+    commits: Counter[str] = Counter()
+    ended: set[str] = set()
+    for event in log.store.read():
+        match view(event):
+            case ToolStart(id=id) if id in spools:
+                starts[id] = (event.agent_id, event.turn)
+            case CommandRecorded(call_id=id, running=running) if id in spools:
+                commits[id] += 1
+                if not running:
+                    ended.add(id)
+            case _:
+                pass
+    for call_id, spool in spools.items():
+        if call_id in ended or call_id not in starts:  # without a start nothing ran
+            await asyncio.to_thread(remove_spool, spool)
+            continue
+        agent_id, turn = starts[call_id]
+        left = SpoolRecord(spool, root, call_id, log.files / IMAGES)
+        try:
+            recorded = await asyncio.to_thread(left.read, commits[call_id])
+        except (WorkspaceError, OSError) as problem:  # the folder was replaced, or can't be opened
+            text = f"Changes of an interrupted command were not recorded and cannot be undone: {problem}"
+            fact = ErrorEvent(kind=ErrorKind.READ_FAILED, message=text, details={"call_id": call_id})
+            await log.journal.record(agent_id, turn, fact)
+            continue
+        await log.journal.record_all([Entry(agent_id, turn, fact) for fact in recorded.facts])
+        await asyncio.to_thread(remove_spool, spool)
+
+
+def _list_spools(folder: Path) -> dict[str, Path]:
+    try:
+        files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()]
+    except OSError:
+        return {}
+    return {file.name: file for file in files}
