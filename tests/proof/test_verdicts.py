@@ -47,19 +47,33 @@ class Log:
                 args["background"] = True
             self.open[id] = (agent, args)
             self.add("tool_start", agent, id=id, name="bash", args=args)
+            if choose.random() < 0.2:
+                self.add(
+                    "permission_decision",
+                    agent,
+                    call_id=id,
+                    tool="bash",
+                    decision=choose.choice(["allow", "deny"]),
+                    reason="",
+                )
         elif what < 6 and self.open:
             id = choose.choice([*self.open])
             owner, args = self.open.pop(id)
+            if choose.random() < 0.3:
+                seen = choose.choice([{}, {}, {"partial": True}, {"running": True}])
+                self.add("command_recorded", owner, call_id=id, **seen)
             self.end(owner, id, bool(args.get("background")))
         elif what < 7:
             call = choose.choice([*self.open, f"e{len(self.rows)}"])
             path = choose.choice(["a.py", "b.py", "doc.md"])
-            after = "" if choose.random() < 0.1 else "00"
-            self.add(
-                "file_changed", agent, call_id=call, path=path, before=None, mode=None, after_sha256=after
-            )
+            more = {"image": "x"} if choose.random() < 0.2 else {}
+            data = {"path": path, "before": None, "mode": None, "after_sha256": "00", **more}
+            self.add("file_changed", agent, call_id=call, **data)
         elif what < 8:
             self.check()
+        elif choose.random() < 0.2:
+            mode = choose.choice(["ask", "workspace", "read-only"])
+            self.add("mode_changed", None, mode=mode, before="full")
         elif what < 9:
             kind = choose.choice(["task", "prompt", "ask", "response"])
             self.add("turn_start", agent, kind=kind, message_id="m")
@@ -79,9 +93,10 @@ class Log:
     def check(self) -> None:
         code = self.choose.choice([0, 0, 1, None])
         after = len(self.rows)
-        for _ in range(self.choose.randrange(2)):
-            self.add("turn_end", "a", status="completed", text="", usage={})
-        data = {"id": f"k{len(self.rows)}", "scope": "run", "command": "pytest -q", "exit_code": code}
+        if self.choose.random() < 0.5:  # what a check changes makes nothing stale
+            data = {"path": "c.py", "before": None, "mode": None, "after_sha256": "00"}
+            self.add("file_changed", "a", call_id=f"k{after}", **data)
+        data = {"id": f"k{after}", "scope": "run", "command": "pytest -q", "exit_code": code}
         self.add(
             "checked", None, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after
         )
@@ -126,12 +141,28 @@ class Oracle:
     def is_fresh(self, run: dict[str, Any]) -> bool:
         for seq, type, _, data in self.rows:
             if type == "file_changed" and seq > run["start"] and data["call_id"] != run["id"]:
-                return False
+                if "image" not in data and not data["call_id"].startswith("k"):
+                    return False
             if type == "tool_start" and data["id"] != run["id"] and COMMANDS[data["args"]["command"]][0]:
                 ends = [(s, d) for s, t, _, d in self.rows if t == "tool_end" and d["id"] == data["id"]]
-                if not ends or (ends[0][0] > run["start"] and self.ran(ends[0][1])):
+                if not ends:
+                    return False
+                if ends[0][0] > run["start"] and self.ran(ends[0][1]) and not self.was_held(data["id"], ends[0][0]):
                     return False
         return True
+
+    def was_held(self, id: str, end: int) -> bool:
+        """Whether the log knows all that a command changed, or that it could change nothing."""
+        before = [(type, data) for seq, type, _, data in self.rows if seq < end]
+        for type, data in before:
+            if type == "command_recorded" and data["call_id"] == id and len(data) == 1:
+                return True
+        modes = [data["mode"] for type, data in before if type == "mode_changed"]
+        allowed = any(
+            type == "permission_decision" and data["call_id"] == id and data["decision"] == "allow"
+            for type, data in before
+        )
+        return bool(modes) and (modes[-1] == "read-only" or (modes[-1] == "ask" and not allowed))
 
     def judge(self, agent: str, claim: Claim) -> str:
         verdicts = []
