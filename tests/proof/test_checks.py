@@ -11,7 +11,7 @@ import pytest
 from planck.records import codec
 from planck.records.events import Event, TurnStatus
 from planck.records.specs import RunOptions
-from planck.session.result import Exit, summarise_run
+from planck.session.result import Exit, RunTally
 from tests.command import Bench
 from tests.proof.crew import Script, bash, delegate, facts, open_planck, reports, respond, write
 from tests.teams import write_team
@@ -291,7 +291,10 @@ def test_a_red_check_yields_to_what_weighs_more_and_to_nothing_else(
         Event(seq, "", agent, 1, type, msgspec.Raw(codec.encode(data)))
         for seq, (type, agent, data) in enumerate(made, 1)
     ]
-    found = summarise_run(events, names={"o": "o"}, session_id="", session_name="", checks=["c"])
+    tally = RunTally("o")
+    for event in events:
+        tally.add(event)
+    found = tally.summarise(names={"o": "o"}, session_id="", session_name="", checks=["c"])
     assert found.exit_code == code
     assert found.status is not TurnStatus.COMPLETED
 
@@ -310,3 +313,24 @@ async def test_a_resumed_session_keeps_its_checks_and_an_imported_one_runs_none(
         taken = await planck.archive.import_session(log)
         other = await planck.resume(taken.id)
         assert (await other.run("again")).exit_code == Exit.DONE
+
+
+async def test_an_agent_is_told_how_its_background_command_ended(tmp_path: Path) -> None:
+    ended = tmp_path / "work/ended"
+
+    def say(request: Any) -> Any:
+        steps = len([one for one in request.history.messages if type(one).__name__ == "AssistantMessage"])
+        if steps == 0:
+            return bash("touch ended; exit 7", background=True)
+        return "done" if any("bg_" in str(one) for one in request.history.messages[2:]) else bash("true")
+
+    async with open_planck(tmp_path, {"orchestrator": say}) as planck:
+        session = await planck.start()
+        await session.run("go")
+        async with asyncio.timeout(30):
+            while not ended.exists() or session.commands()[0].running:
+                await asyncio.sleep(0.01)
+        await session.run("and now")
+        told = [one["text"] for one in facts(session, "message") if one["text"].startswith("[planck: bg_")]
+        assert len(told) == 1
+        assert "ended with exit code 7: touch ended; exit 7. Its output: read path output:" in told[0]
