@@ -31,7 +31,7 @@ DATA: dict[str, tuple[set[str], set[str]]] = {
     "agent_started": ({"agent"}, {"call_id"}),
     "message": (
         {"id", "kind", "from", "to", "text", "correlation_id", "deadline", "hops", "root", "origin"},
-        {"from_name", "call_id"},
+        {"from_name", "call_id", "cause", "outcome", "facts"},
     ),
     "delivery": ({"ids", "state"}, {"call_id"}),
     "wait": ({"on", "message_id", "deadline", "call_id"}, set()),

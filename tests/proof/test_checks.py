@@ -155,7 +155,7 @@ async def test_a_response_before_the_checks_is_work_in_progress(tmp_path: Path) 
 
 
 async def test_a_members_own_checks_count_for_each_of_its_tasks(tmp_path: Path) -> None:
-    script = {"lead": [delegate(), "waiting", "ok"], "builder": [write("code.txt", "fixed"), "done"]}
+    script: dict[str, Any] = {"lead": [delegate(), "waiting", "ok"], "builder": [write("code.txt", "fixed"), "done"]}
     async with open_planck(tmp_path, script, builder={"done_when": [CHECK]}) as planck:
         session = await planck.start("pair")
         await session.run("go")
@@ -206,7 +206,7 @@ async def test_a_users_check_changes_nothing_in_a_mode_that_would_ask(tmp_path: 
 
 async def test_a_models_check_has_the_rights_of_its_delegator_and_no_more(tmp_path: Path) -> None:
     rules = {"mode": "full", "rules": [{"tool": "bash", "command": "touch", "decision": "deny"}]}
-    script = {
+    script: dict[str, Any] = {
         "lead": [delegate(done_when=["touch made.txt"]), "waiting", "ok"],
         "builder": ["done", "done"],
     }

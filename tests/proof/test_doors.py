@@ -1,6 +1,7 @@
 """Checks and evidence through HTTP and ACP."""
 
 from pathlib import Path
+from typing import Any
 
 from planck.records.specs import RunOptions
 from planck.session.result import Exit
@@ -9,7 +10,7 @@ from tests.proof.crew import bash, write
 
 
 async def test_a_server_runs_the_checks_of_a_session_and_waits_for_them(tmp_path: Path) -> None:
-    script = [write("a.py", "x"), bash("python3 -m unittest"), "done", "done all the same"]
+    script: list[Any] = [write("a.py", "x"), bash("python3 -m unittest"), "done", "done all the same"]
     async with serving(tmp_path, script) as served:
         body = {"prompt": "go", "mode": "full", "checks": ["exit 3"], "require_proof": True}
         made = await served.post("/api/v1/sessions", body)

@@ -1,7 +1,9 @@
 """An agent that says what is not so is contradicted: by the log, in the result, and by the exit code."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +68,7 @@ async def test_a_claim_that_the_log_contradicts_is_told_to_the_delegator(tmp_pat
 
 
 async def test_claims_without_a_delegator_are_judged_and_the_call_is_still_not_found(tmp_path: Path) -> None:
-    script = {"orchestrator": [respond("done", {"text": "it passes", "command": "pytest"}), "done"]}
+    script: dict[str, Any] = {"orchestrator": [respond("done", {"text": "it passes", "command": "pytest"}), "done"]}
     async with open_planck(tmp_path, script) as planck:
         session = await planck.start()
         result = await session.run("go")
@@ -89,7 +91,7 @@ async def test_claims_without_a_delegator_are_judged_and_the_call_is_still_not_f
     ],
 )
 async def test_a_required_proof_is_a_test_that_passed_after_the_last_change(
-    tmp_path: Path, lines: list[object], code: Exit
+    tmp_path: Path, lines: list[Any], code: Exit
 ) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work/test.sh").write_text("#!/bin/sh\nexit 0\n")
@@ -100,7 +102,7 @@ async def test_a_required_proof_is_a_test_that_passed_after_the_last_change(
         assert result.exit_code == code, result.errors
 
 
-TAMPERING = {
+TAMPERING: dict[str, list[Any]] = {
     "calls the check itself": [bash("false; true"), "all green"],
     "replaces the tests": [write("test.sh", "#!/bin/sh\nexit 0\n"), "all green"],
     "deletes the tests": [bash("rm -f test.sh"), "all green"],
@@ -132,7 +134,7 @@ async def test_no_trick_of_a_model_changes_what_the_runtime_runs(tmp_path: Path,
 
 
 async def test_a_check_that_runs_a_file_which_the_work_changed_says_so(tmp_path: Path) -> None:
-    script = {
+    script: dict[str, Any] = {
         "lead": [delegate(done_when=["sh test.sh"]), "waiting", "I see"],
         "builder": [write("test.sh", "exit 0\n"), "all green"],
     }
@@ -146,7 +148,7 @@ async def test_a_check_that_runs_a_file_which_the_work_changed_says_so(tmp_path:
 async def red_run(folder: Path, choose: random.Random) -> None:
     """A run in which agents do what they like, with checks that pass or not as they leave the folder."""
     folder.mkdir()
-    moves = [
+    moves: list[Callable[[], Any]] = [
         lambda: write("code.txt", choose.choice(["fixed", "broken"])),
         lambda: bash(choose.choice(["ls", "rm -f code.txt", "echo fixed > code.txt", "false"])),
         lambda: respond("done", {"text": "it is green", "command": "grep -q fixed code.txt"}),
@@ -155,7 +157,7 @@ async def red_run(folder: Path, choose: random.Random) -> None:
         lambda: "all checks pass",
     ]
 
-    def say(request: object) -> object:
+    def say(request: Any) -> Any:
         return choose.choice(moves)()
 
     limits = {"check_attempts": choose.choice([1, 2, 3]), "steps": choose.choice([3, 12])}
@@ -195,7 +197,7 @@ async def test_a_liar_is_contradicted_on_the_terminal_in_the_result_and_by_the_e
     tmp_path: Path,
 ) -> None:
     name, args = given("builder", "fix it")
-    brains = {
+    brains: dict[str, Any] = {
         "lead": [chat.calls((name, args)), chat.text("waiting"), chat.text("Everything is tested.")],
         "builder": [
             chat.calls(("bash", {"command": "sh test.sh"})),

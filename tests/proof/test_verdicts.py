@@ -40,7 +40,8 @@ class Log:
         agent = choose.choice([*AGENTS])
         what = choose.randrange(10)
         if what < 3:
-            id, args = f"c{len(self.rows)}", {"command": choose.choice([*COMMANDS])}
+            id = f"c{len(self.rows)}"
+            args: dict[str, Any] = {"command": choose.choice([*COMMANDS])}
             if choose.random() < 0.2:
                 args["cwd"] = choose.choice([".", "sub", "./sub", "sub/"])
             if choose.random() < 0.05:
@@ -91,12 +92,12 @@ class Log:
         self.add("tool_end", owner, id=id, name="bash", output="", duration_ms=1, **data)
 
     def check(self) -> None:
-        code = self.choose.choice([0, 0, 1, None])
+        code: int | None = self.choose.choice([0, 0, 1, None])
         after = len(self.rows)
         if self.choose.random() < 0.5:  # what a check changes makes nothing stale
-            data = {"path": "c.py", "before": None, "mode": None, "after_sha256": "00"}
-            self.add("file_changed", "a", call_id=f"k{after}", **data)
-        data = {"id": f"k{after}", "scope": "run", "command": "pytest -q", "exit_code": code}
+            made = {"path": "c.py", "before": None, "mode": None, "after_sha256": "00"}
+            self.add("file_changed", "a", call_id=f"k{after}", **made)
+        data: dict[str, Any] = {"id": f"k{after}", "scope": "run", "command": "pytest -q", "exit_code": code}
         self.add(
             "checked", None, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after
         )
@@ -209,7 +210,7 @@ def try_log(seed: int) -> set[str]:
     fold, oracle = log.fold(), Oracle(log)
     found = {run.seq: run.fresh for run in fold.find_evidence(0).commands}
     assert found == {run["end"]: oracle.is_fresh(run) for run in oracle.runs}, seed
-    verdicts = set()
+    verdicts = set[str]()
     for agent in AGENTS:
         for command in ("", "pytest -q", "pytest -q | tail", "make lint", "ls", "never run"):
             for path in ("", "a.py", "doc.md"):

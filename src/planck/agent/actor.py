@@ -9,7 +9,7 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
-from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
+from planck.records.events import Envelope, ErrorEvent, Kind, TurnEnd, TurnStatus, View
 from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.records.usage import Usage
 from planck.toolkit.journal import Entry
@@ -38,7 +38,7 @@ class UnfinishedTurn(msgspec.Struct, frozen=True):
 
 
 Review = Callable[[Agent, Envelope], Awaitable[Envelope | None]]
-"""Looks at a turn that would end, and returns what the agent is told to go on; None: it ends."""
+"""Looks at a turn of a task that would end, and returns what the agent is told to go on; None: it ends."""
 _CAPPED = (
     "Stopped after {} model calls in one turn, before its checks passed. Resume the session, or raise "
     "limits.steps."
@@ -147,7 +147,11 @@ class Actor:
             text = await run_turn(self.agent, opening)
         else:  # it was taken back since
             return ""
-        while self._review and (told := await self._review(self.agent, opening)):
+        while (
+            opening.kind is Kind.TASK
+            and self._review
+            and (told := await self._review(self.agent, opening))
+        ):
             text = await self._go_on(opening, told)
         return text
 

@@ -26,7 +26,7 @@ _LINES, _BYTES = 60, 4_000
 """Of the output of a red check: what the agent is shown of its end."""
 _REPORTED_LINES = 20
 _FIX = (
-    "Fix the cause, not the check, and end your turn again with your whole answer: it runs by itself. "
+    "Fix the cause, not the check, and end your turn again with your whole answer; then the check runs again. "
     "If the cause is outside your task, say so and end your turn.]"
 )
 _REFUSED = frozenset({ErrorKind.PERMISSION_DENIED, ErrorKind.SANDBOX_UNAVAILABLE, ErrorKind.INVALID_ARGS})

@@ -45,6 +45,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.redact import REDACTED
 from planck.records.specs import FOREIGN
 from planck.records.tools import PLAN
+from planck.records.visible import fit_line
 
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
@@ -365,7 +366,8 @@ def _render_envelope(envelope: Envelope) -> str:
     end = f"\n{envelope.text}\n[end of {kind} {id}]"
     about = f" to task {envelope.correlation_id}" if kind is Kind.RESPONSE and envelope.correlation_id else ""
     said = (envelope.outcome, *(envelope.facts or ())) if envelope.outcome else envelope.facts or ()
-    known = "; ".join(said)
+    checks = (f"done when `{_keep_on_line(one)}` passes" for one in envelope.done_when or ())
+    known = "; ".join((*said, *checks))
     if envelope.origin is Origin.AGENT:
         until = f", which waits until {envelope.deadline}" if envelope.deadline else ""
         return f"[{kind} {id}{about} from {who}{until}{f': {known}' if known else ''}; {grants}]{end}"
@@ -373,6 +375,11 @@ def _render_envelope(envelope: Envelope) -> str:
         return f"[planck: {kind} {id}{about} instead of one from {who}: {known}; {grants}]{end}"
     # As earlier versions recorded it.
     return f"[{kind} {id} from {who}; {grants}]{end}"
+
+
+def _keep_on_line(command: str) -> str:
+    """What another agent wrote, with nothing in it that could end the runtime's own line."""
+    return fit_line(command, 200).replace("[", "(").replace("]", ")")
 
 
 def make_news(

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from planck.session.evidence import is_test
-from planck.shell.plain import segments
 
 CommandKind = Literal["test", "build", "lint", "other"]
 Scope = Literal["full", "targeted", "unknown"]
@@ -65,4 +64,6 @@ def _find_kind(words: Sequence[str]) -> CommandKind:
 
 
 def _read_words(command: str) -> list[list[str]]:
+    from planck.shell.plain import segments  # few runs have commands
+
     return [words for part in segments(command) or () if (words := [word.text for word in part])]

@@ -21,8 +21,8 @@ Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
 _BASH = "bash"
 _NO_CLAIM = (
-    'claims: each needs a "text"; beside it give "command" and, if that is not 0, "exit_code", or a "path" '
-    "that you changed"
+    'claims: each needs a "text" and a "command" (with "exit_code", if that is not 0) or a "path" that you '
+    "changed; correct them"
 )
 _NO_CHECKS = (
     "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave it "

@@ -18,7 +18,6 @@ from planck.cli.parser import JSON, add_shared, amount, positive
 from planck.cli.place import find_place
 from planck.cli.streams import complain, fit_rows, report_error
 from planck.cli.tell.costs import tabulate_costs
-from planck.cli.tell.figures import say_proof
 from planck.cli.tell.session_rows import STATES, format_cost, is_looked_at, is_read, make_rows
 from planck.records import codec
 from planck.records.amounts import say
@@ -227,6 +226,8 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
         yield f"  {' · '.join(parts)}"
     cached, cost = usage.cache_read_tokens, format_cost(info)
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
+    from planck.cli.tell.figures import say_proof  # no help needs it
+
     for text, _ in say_proof(detail):
         yield f"  {text}"
 

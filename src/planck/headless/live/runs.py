@@ -181,12 +181,11 @@ class SessionRuns:
             return False
         self._checking = asyncio.ensure_future(checks.review_run(lead.actor.agent))
         try:
-            told = await self._checking
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) and task.cancelling():
-                raise
-            self._stopped = self._stopped or TurnStatus.INTERRUPTED  # the user ended the check alone
-            return False
+            await asyncio.wait({self._checking})
+            if self._checking.cancelled():  # the user ended the checks
+                self._stopped = self._stopped or TurnStatus.INTERRUPTED
+                return False
+            told = self._checking.result()
         finally:
             await _cancel(self._checking)
             self._checking = None
