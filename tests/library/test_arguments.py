@@ -8,10 +8,29 @@ from typing import Any
 import pytest
 
 import planck
-from planck import Planck, PlanckError, tool
+from planck import Planck, PlanckError, RunOptions, tool
 from planck.testing import ScriptedProvider
 from tests.library.program import make_planck, results, started
 
+# mypy would refuse each of these; most programs are not checked.
+WRONG_SETTINGS: list[Any] = [
+    RunOptions(**options)
+    for options in (
+        {"max_steps": "3"},
+        {"mode": 3},
+        {"dry_run": "yes"},
+        {"model": 3},
+        {"name": 3},
+        {"team": 3},
+        {"agent": 3},
+        {"effort": 3},
+        {"fallback_model": 3},
+        {"system_prompt": 3},
+        {"append_system_prompt": 3},
+        {"allowed_tools": "bash"},
+        {"disallowed_tools": (3,)},
+    )
+]
 WRONG_OPTIONS: list[dict[str, Any]] = [
     {"max_steps": "3"},
     {"max_steps": True},
@@ -26,6 +45,7 @@ WRONG_OPTIONS: list[dict[str, Any]] = [
     {"tools": "bash"},
     {"tools": [len]},
     {"settings": {"mode": "ask"}},
+    *({"settings": options} for options in WRONG_SETTINGS),
 ]
 WRONG_STARTS: list[dict[str, Any]] = [
     *WRONG_OPTIONS,
@@ -33,6 +53,7 @@ WRONG_STARTS: list[dict[str, Any]] = [
     {"name": 3},
     {"stored": "no"},
     {"id": 3},
+    {"compactor": "digset"},
     *({"id": id} for id in ("../x", "a/b", "a b", "a_b", "x" * 65, "-x")),
 ]
 
@@ -69,7 +90,9 @@ async def test_a_wrong_option_of_a_resume_is_an_error(tmp_path: Path, options: d
         {"flags": {"limits": {"stesp": 3}}},
         {"flags": ["default_model"]},
         {"environ": "PATH"},
+        {"environ": {"DEBUG": 1}},
         {"add_dirs": "other"},
+        {"add_dirs": [3]},
         {"workspace": 3},
         {"home": 3},
     ],
@@ -208,6 +231,20 @@ def test_help_shows_every_argument_with_its_default() -> None:
     ):
         assert said in shown
     assert "**" not in shown.partition(") ->")[0]
+
+
+async def test_folders_may_come_from_a_generator(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with make_planck(tmp_path, [], add_dirs=(one for one in [tmp_path / "other"])) as p:
+        assert (await p.start()).folders[1:] == (str(tmp_path / "other"),)
+
+
+async def test_none_is_an_argument_that_was_left_out(tmp_path: Path) -> None:
+    nothing: Any = dict.fromkeys(("tools", "hooks", "history", "stored", "model", "name", "id", "compactor"))
+    async with make_planck(tmp_path, ["done"]) as p:
+        session = await p.start(**nothing)
+        assert (await session.run("go")).text == "done"
+        assert len(list(p.archive.sessions())) == 1
 
 
 async def test_a_sync_tool_past_its_deadline_may_still_be_running(tmp_path: Path) -> None:

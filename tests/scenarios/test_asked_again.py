@@ -87,7 +87,7 @@ async def test_each_call_is_asked_about_again_and_runs_or_is_denied_once(
 ) -> None:
     inbox, model = Inbox(), ScriptedProvider(["it is done", "well"])
     async with open_planck(place, model, inbox) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         before = session.opened_at
         working = asyncio.ensure_future(door(session))
         await answer(inbox, {"b": b, "c": c})
@@ -121,7 +121,7 @@ async def test_each_call_is_asked_about_again_and_runs_or_is_denied_once(
 async def test_a_mode_that_decides_by_now_decides(place: Path, mode: str, kind: str) -> None:
     inbox, model = Inbox(), ScriptedProvider(["it is done"])
     async with open_planck(place, model, inbox, mode) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await session.go_on()
         events = await facts(session)
     assert describe(events) == [("read", ""), ("write", kind), ("hang", UNKNOWN), ("write", kind)]
@@ -134,7 +134,7 @@ async def test_a_mode_that_decides_by_now_decides(place: Path, mode: str, kind: 
 async def test_where_nobody_can_be_asked_nothing_runs_and_the_turn_is_interrupted(place: Path) -> None:
     model = ScriptedProvider(["it is done"])
     async with open_planck(place, model, None) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await session.go_on()
         events = await facts(session)
     denied = "permission_denied"
@@ -148,7 +148,7 @@ async def test_a_file_that_changed_since_is_shown_as_it_is_now(place: Path) -> N
     (place / "work" / "b.txt").write_text("by the user\n")
     inbox, model = Inbox(), ScriptedProvider(["it is done"])
     async with open_planck(place, model, inbox) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await wait_for_questions(inbox, 2)
         before = next(data for type, data in await facts(session) if type == "permission_request")
         question = inbox.pending()[0]
@@ -169,7 +169,7 @@ async def test_a_session_that_is_killed_again_asks_again(place: Path) -> None:
         process.wait()
     inbox, model = Inbox(), ScriptedProvider(["it is done"])
     async with open_planck(place, model, inbox) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await asyncio.gather(answer(inbox, {"b": True, "c": False}), session.settled())
         events = await facts(session)
     assert describe(events) == [
@@ -191,7 +191,7 @@ from tests.killed_asking import NAME, open_planck, wait_for_questions
 async def main():
     inbox = Inbox()
     async with open_planck(Path(sys.argv[1]), ScriptedProvider([]), inbox) as planck:
-        await planck.resume(NAME)
+        await planck.resume(NAME, tools=[])
         await wait_for_questions(inbox, 2)
         print("asked", flush=True)
         await asyncio.Event().wait()
@@ -204,10 +204,10 @@ async def test_a_fork_denies_what_its_original_still_asks(place: Path) -> None:
     inbox, model = Inbox(), ScriptedProvider(["it is done"])
     async with open_planck(place, model, inbox) as planck, asyncio.timeout(30):
         copy = await planck.archive.fork(NAME, name="copy")
-        forked = await planck.resume(copy.id)
+        forked = await planck.resume(copy.id, tools=[])
         kinds = [kind for tool, kind in describe(await facts(forked)) if tool == "write"]
         assert kinds == ["permission_denied"] * 2
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await asyncio.gather(answer(inbox, {"b": True, "c": True}), session.settled())
     assert written(place) == {"b": "by the agent\n", "c": "by the agent\n"}
 
@@ -215,13 +215,13 @@ async def test_a_fork_denies_what_its_original_still_asks(place: Path) -> None:
 async def test_an_interrupt_withdraws_the_question_for_good(place: Path) -> None:
     inbox, model = Inbox(), ScriptedProvider(["it is done"])
     async with open_planck(place, model, inbox) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await wait_for_questions(inbox, 2)
         session.interrupt()
         await session.settled()
         assert inbox.pending() == ()
         await session.aclose()
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await session.go_on()
         events = await facts(session)
     assert len(describe(events)) == 4
@@ -257,7 +257,7 @@ async def test_a_worker_asks_again_and_its_report_arrives(tmp_path: Path, how: C
     killed.rename(place)
     inbox = Inbox()
     async with open_planck(place, ScriptedProvider(script), inbox) as planck, asyncio.timeout(30):
-        session = await planck.resume(NAME)
+        session = await planck.resume(NAME, tools=[])
         await wait_for_questions(inbox, 1)
         (question,) = inbox.pending()
         assert question.id == before

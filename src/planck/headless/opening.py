@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 import planck
 from planck.config.environment import has_collector
+from planck.context.compaction import BUILT_IN
 from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
 from planck.headless.members.first import make_members
 from planck.headless.open_session import OpenSession
@@ -18,6 +19,7 @@ from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
 from planck.headless.wiring import SessionWiring
 from planck.records.events import RequestKey, SessionResumed, SessionStarted, View
+from planck.records.nearest import did_you_mean
 from planck.records.ports import Ids
 from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
@@ -88,6 +90,7 @@ class Opener:
         )
         (lead, *others), objects = await make_members(plan, made)
         if given["compactor"]:
+            _check_compactor(given["compactor"], runtime)
             lead = replace(lead, compactor=given["compactor"])
         specs = plan.authorise([plan.change_lead(lead), *others])
         past = _read_history(given["history"], specs[0].id, runtime.ids)
@@ -251,6 +254,13 @@ def _read_team(
     from planck.headless.embedding.teams import read_team  # most programs have files, or none
 
     return "", read_team(team)
+
+
+def _check_compactor(name: str, runtime: Runtime) -> None:
+    """Raises for a compactor that there is not; a sidecar that has not started yet may have it."""
+    known = [*BUILT_IN, *runtime.compactors]
+    if name not in known and not runtime.peers.plan.select():
+        raise refuse(f"Compactor not found: {name!r}{did_you_mean(name, known) or '.'}")
 
 
 def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:

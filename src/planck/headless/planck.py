@@ -19,11 +19,12 @@ from planck.headless.embedding.arguments import (
     SessionArguments,
     StartArguments,
     check_compactors,
+    check_environ,
     check_folder,
     check_mapping,
     check_methods,
-    check_paths,
     complete,
+    read_folders,
     refuse,
     spell_out,
 )
@@ -84,7 +85,7 @@ class Planck:
             given["environ"],
             given["flags"],
             trust=given["trust"],
-            add_dirs=given["add_dirs"],
+            add_dirs=read_folders("add_dirs", given["add_dirs"]),
         )
         self._assemble(project, given, library, shared)
 
@@ -347,8 +348,8 @@ class Planck:
 
 def _check_parts(given: PlanckArguments) -> None:
     """Raises for a part of `Planck` that can't be used; its folders are checked before."""
-    check_paths("add_dirs", given["add_dirs"])
-    for name in ("environ", "flags", "providers"):
+    check_environ(given["environ"])
+    for name in ("flags", "providers"):
         check_mapping(name, given[name])
     check_methods("approver", given["approver"], ("decide",))
     for name, provider in (given["providers"] or {}).items():

@@ -124,13 +124,14 @@ class Mail:
         steer: bool = False,
         origin: Origin = Origin.USER,
         request: RequestKey | None = None,
+        id: str = "",
     ) -> Accepted | Err:
         """Send what the user says; returns once it would survive a power cut. Steering joins a turn.
 
         What a hook or the runtime says in the user's place goes on with the user's newest message.
-        The key of a request is the message's id.
+        The key of a request is the message's id; `id` is one of `new_id`.
         """
-        id = request.key if request else self._ids.new(origin.value)
+        id = request.key if request else id or self.new_id(origin)
         message = user_text(said) if isinstance(said, str) else said
         images = tuple(part for part in message.parts if isinstance(part, Image))
         envelope = Envelope(
@@ -151,6 +152,15 @@ class Mail:
             text = f"{target.name} ended before it received the message. Send it to another agent."
             return Err(ErrorKind.TARGET_GONE, text)
         return refused or Accepted(id, posting.seq)
+
+    def new_id(self, origin: Origin) -> str:
+        """Returns an id for a prompt that its sender may withdraw."""
+        return self._ids.new(origin.value)
+
+    async def withdraw(self, id: str, target: Member) -> None:
+        """Takes back a prompt of that id: not yet read, it is never worked on."""
+        if id in target.actor.agent.history.unread:
+            await self._drop(id, target)
 
     async def announce(self, text: str, receivers: Iterable[Member]) -> None:
         """Tell agents what the user changed around them; it wakes nobody, and nobody answers it."""
@@ -492,7 +502,9 @@ class Mail:
 
     async def _expire(self, ask: "Ask") -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
-        id, target = ask.envelope.id, ask.target
+        await self._drop(ask.envelope.id, ask.target)
+
+    async def _drop(self, id: str, target: Member) -> None:
         expired = Delivery(ids=(id,), state="expired")
         target.actor.agent.held.add(id)  # its turn must not begin before that is in the log
         try:

@@ -93,7 +93,7 @@ _DEFAULTS: dict[str, Any] = {
     "compactor": "",
     "resume": "",
 }
-"""What holds where an argument is left out; None for the others."""
+"""What holds where an argument is left out, or None; None for the others."""
 
 _NOTHING_SAID = RunOptions()
 
@@ -134,7 +134,7 @@ def complete(function: Callable[..., Any], shape: type[A], given: A) -> A:
             hint = did_you_mean(name, inspect.signature(function).parameters)
             raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{hint}")
     check_options(**said)
-    return cast(A, {name: said.get(name, _DEFAULTS.get(name)) for name in known})
+    return cast(A, {name: _DEFAULTS.get(name) if said.get(name) is None else said[name] for name in known})
 
 
 def select(shape: type[A], given: Mapping[str, Any]) -> A:
@@ -161,7 +161,10 @@ def refuse(message: str) -> WrongArgument:
     return WrongArgument(ErrorKind.INVALID_ARGS, message)
 
 
-_TEXT_OPTIONS = ("model", "name", "id", "resume", "compactor")
+_TEXT_OPTIONS = (
+    *("model", "name", "id", "resume", "compactor"),
+    *("team", "agent", "system_prompt", "append_system_prompt", "effort", "fallback_model"),  # of RunOptions
+)
 _FLAGS = ("dry_run", "stored")
 _COUNTS = ("max_steps", "max_tokens")
 
@@ -186,6 +189,10 @@ def check_options(**given: Any) -> None:
             wanted = "a number of seconds"
         elif name == "settings" and not isinstance(value, RunOptions):
             wanted = "a RunOptions object"
+        elif name == "settings":
+            check_options(**msgspec.structs.asdict(value))
+        elif name in ("allowed_tools", "disallowed_tools") and not _are_names(value):
+            wanted = "a list of strings"
         elif name == "tools" and (isinstance(value, str) or not isinstance(value, Iterable)):
             wanted = "a list of tools"
         elif name == "store":
@@ -194,6 +201,10 @@ def check_options(**given: Any) -> None:
             raise refuse(f"{name} must be {wanted}, not {value!r}.")
     if id := given.get("id"):
         check_id(id)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
 
 
 def check_folder(name: str, folder: Path | str | None) -> None:
@@ -210,14 +221,26 @@ def check_folder(name: str, folder: Path | str | None) -> None:
         )
 
 
-def check_paths(name: str, folders: Any) -> None:
+def read_folders(name: str, folders: Any) -> tuple[Path | str, ...]:
+    """Returns them, also those of a generator, which gives them only once; raises for what is not a path."""
     if isinstance(folders, str | os.PathLike) or not isinstance(folders, Iterable):
         raise refuse(f"{name} must be a list of folders, not {folders!r}.")
+    found = tuple(folders)
+    for folder in found:
+        check_folder(name, folder)
+    return found
 
 
 def check_mapping(name: str, given: Any) -> None:
     if given is not None and not isinstance(given, Mapping):
         raise refuse(f"{name} must be a mapping, not {given!r}.")
+
+
+def check_environ(given: Mapping[str, Any] | None) -> None:
+    check_mapping("environ", given)
+    for name, value in (given or {}).items():
+        if not isinstance(value, str):
+            raise refuse(f"environ[{name!r}] must be a string, not {value!r}.")
 
 
 def check_compactors(given: Any) -> None:

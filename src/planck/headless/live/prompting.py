@@ -64,6 +64,7 @@ class PromptSender:
         steer: bool,
         origin: Origin,
         request: RequestKey | None = None,
+        id: str = "",
     ) -> Accepted:
         message = user_text(said) if isinstance(said, str) else said
         if self._parts.wired.hooks.program and origin is Origin.USER:
@@ -83,7 +84,9 @@ class PromptSender:
                 self.prompted = self._parts.opened.store.head
                 if team.settled:
                     self._parts.wired.checks.begin_run(self.prompted)
-            taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
+            taken = await team.mail.prompt(
+                member, message, steer=steer, origin=origin, request=request, id=id
+            )
         finally:
             if not isinstance(taken, Accepted):
                 self._greeting = greeting  # for the next prompt

@@ -94,18 +94,22 @@ class SessionRuns:
         self._parts.team.context = copy_context()
         self._withheld = None
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
-        self._parts.team.resume()
+        team = self._parts.team
+        team.resume()
+        id = team.mail.new_id(origin) if prompt is not None else ""
         with self._parts.log.journal.counting(tally.add):  # not read back: a run may be long
             try:
                 async with asyncio.timeout(timeout):
                     if prompt is not None:
-                        await self._sender.send(self._parts.team.orchestrator, prompt, False, origin)
+                        await self._sender.send(team.orchestrator, prompt, False, origin, id=id)
                     await self.settled()
             except TimeoutError:
                 await self.stop(TurnStatus.TIMED_OUT)
             except asyncio.CancelledError:
                 with suppress(PlanckError):  # a closed or lost log: the turns end all the same
                     await self.stop()
+                    # The next run would begin with it; by now, what was being written is in the log.
+                    await team.mail.withdraw(id, team.orchestrator)
                 raise
             except PlanckError as failure:
                 if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
