@@ -47,6 +47,7 @@ ALLOWED = {
     "workspace/process/output.py": (1, f"{HOME}; no link is followed at its name"),
     "workspace/paths/output_file.py": (2, "the helper for what a user names"),
     "workspace/paths/paths.py": (1, "the helper for what an agent names"),
+    "workspace/recording/local_images.py": (1, f"{HOME}; a new file only"),
     "workspace/sandbox/programs.py": (1, "read only"),
 }
 """How many calls of a file write, and why that is safe. What a user names after agents could run goes through

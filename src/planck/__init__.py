@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from planck.records.outcome import PlanckError as PlanckError
     from planck.records.outcome import error as error
     from planck.records.specs import RunOptions as RunOptions
+    from planck.session.result import ChangedFile as ChangedFile
     from planck.session.result import RunResult as RunResult
     from planck.sidecar.discovery import Sidecar as Sidecar
     from planck.team.by_id import ask_agent as ask_agent
@@ -95,6 +96,7 @@ _HOMES = {
     "Approver": "planck.permissions.approver",
     "Mode": "planck.records.authority",
     "RunOptions": "planck.records.specs",
+    "ChangedFile": "planck.session.result",
     "RunResult": "planck.session.result",
     "SessionEvent": "planck.headless.event",
     "UserMessage": "planck.records.messages",

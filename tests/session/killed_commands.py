@@ -1,5 +1,7 @@
 """Runtimes that die while a command changes files: `python killed_commands.py kills COUNT SEED DIR`.
 
+`undos COUNT SEED DIR`: those that die in the undo of such a command, at every COUNT-th call to the files.
+
 A process of its own, so that it may fork. What is left is recorded when the session is opened again, by a
 resume or by an undo alone; the undo then gives exactly the tree from before.
 """
@@ -10,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -18,7 +21,7 @@ from pathlib import Path
 from planck import Planck
 from planck.headless import Selection, UndoError
 from planck.testing import ScriptedProvider
-from tests.forks import fork, reap
+from tests.forks import die_at, fork, reap
 from tests.session.trees import Tree, make_tree, read_tree
 
 CHANGES = Path(__file__).with_name("random_changes.py")
@@ -81,6 +84,38 @@ def kill_one(folder: Path, seed: int, choose: random.Random) -> int:
     return done
 
 
+async def undo_and_die(folder: Path, at: int) -> None:
+    async with open_planck(folder) as planck, planck.hold("s") as held:
+        plan = held.undo_plan(Selection())
+        die_at(at)
+        await held.undo(plan)
+        os._exit(3)
+
+
+def undos(every: int, seed: int, folder: Path) -> Counter[str]:
+    """The next undo finishes what is left, exactly."""
+    totals = Counter[str]()
+    made, place = folder / "made", folder / "place"
+    (place / "work").mkdir(parents=True)
+    make_tree(place / "work")
+    before = read_tree(place / "work")
+    os.mkfifo(place / "progress")
+    runtime = fork(work(place, seed))
+    (place / "progress").read_bytes()
+    reap(runtime)
+    os.rename(place, made)
+    for at in range(1, 10_000, every):
+        subprocess.run(["cp", "-a", made, place], check=True)
+        print(f"killed before call {at}", file=sys.stderr)
+        code = reap(fork(undo_and_die(place, at)), 3, -signal.SIGKILL)
+        reap(fork(check(place, before, resume=bool(at % 2))))
+        shutil.rmtree(place)
+        totals["killed"] += code != 3
+        if code == 3:
+            break
+    return totals
+
+
 def kills(count: int, seed: int, folder: Path) -> Counter[str]:
     assert ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
     choose, totals = random.Random(seed), Counter[str]()
@@ -94,5 +129,5 @@ def kills(count: int, seed: int, folder: Path) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    _, _, count, seed, folder = sys.argv
-    print(json.dumps(kills(int(count), int(seed), Path(folder))))
+    _, what, count, seed, folder = sys.argv
+    print(json.dumps({"kills": kills, "undos": undos}[what](int(count), int(seed), Path(folder))))

@@ -16,7 +16,7 @@ from typing import Any
 
 from planck import Planck
 from planck.headless import Selection, UndoError
-from planck.session.logs import HeldSession
+from planck.session.held import HeldSession
 from planck.store.sqlite.reader import SqliteReader
 from planck.testing import ScriptedProvider
 from tests.forks import die_at, fork, reap

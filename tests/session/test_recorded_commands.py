@@ -14,7 +14,8 @@ from tests.forks import make_folder, run_script
 from tests.session.trees import make_tree, read_tree
 
 CHANGES = Path(__file__).with_name("random_changes.py")
-kills = partial(run_script, Path(__file__).with_name("killed_commands.py"), "kills")
+KILLED = Path(__file__).with_name("killed_commands.py")
+kills, undos = partial(run_script, KILLED, "kills"), partial(run_script, KILLED, "undos")
 
 
 def open_planck(folder: Path, *steps: Any) -> Planck:
@@ -76,6 +77,17 @@ def test_what_a_command_did_before_its_runtime_was_killed_is_undone_exactly(seed
 def test_a_hundred_killed_runtimes_leave_nothing_that_is_not_undone(seed: int) -> None:
     with make_folder() as folder:
         assert kills(100, folder, seed)["killed"] == 100
+
+
+def test_a_killed_undo_of_a_command_is_finished_by_the_next_one(seed: int) -> None:
+    with make_folder() as folder:
+        assert undos(23, folder, seed)["killed"] >= 5
+
+
+@pytest.mark.soak
+def test_an_undo_of_a_command_killed_before_each_call_is_finished_by_the_next_one(seed: int) -> None:
+    with make_folder() as folder:
+        assert undos(1, folder, seed)["killed"] >= 100
 
 
 async def test_a_file_tool_refuses_a_file_that_a_command_changed_after_it_was_read(tmp_path: Path) -> None:

@@ -56,9 +56,10 @@ CASES = {
     "git rebase": Case(
         "git",
         {"a.txt": "1\n2\n3\n"},
-        "git init -q -b main && git add . && git commit -qm one && git checkout -qb topic && echo t > topic.txt"
-        " && git add . && git commit -qm topic && git checkout -q main && echo 4 >> a.txt && mkdir d"
-        " && echo m > d/m.txt && git add . && git commit -qm two && git checkout -q topic",
+        "git init -q -b main && git add . && git commit -qm one && git checkout -qb topic"
+        " && echo t > topic.txt && git add . && git commit -qm topic && git checkout -q main"
+        " && echo 4 >> a.txt && mkdir d && echo m > d/m.txt && git add . && git commit -qm two"
+        " && git checkout -q topic",
         "git rebase -q main",
         2,
     ),

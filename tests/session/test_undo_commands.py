@@ -46,7 +46,6 @@ class Commands:
             images = self._folder / "home" / "sessions" / f"{ctx.session_id}.output" / "images"
             record = SpoolRecord(spool, Root(self.work), ctx.call_id, images)
             note = await record.commit(ctx.record)
-            assert not spool.exists()
             return Ok({"output": note or "ok"})
 
         schema = {"number": {"type": "integer"}, "local": {"type": "array"}}
@@ -73,6 +72,7 @@ class Commands:
         session = await planck.start(model="double/m", name="s", mode="full", tools=[self.tool()])
         for _ in range(0, len(changes), calls):
             assert (await session.run("go")).text == "done"
+            assert not (self._folder / "spool").exists()
         return Opened(planck, session)
 
     def read_result(self) -> RunResult:

@@ -38,7 +38,8 @@ from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.session.logs import HeldSession, SessionLogs
+from planck.session.held import HeldSession
+from planck.session.logs import SessionLogs
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 

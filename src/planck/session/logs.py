@@ -19,11 +19,10 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.redact import Redactor
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.session.outputs import IMAGES, RECORDING, name_outputs
+from planck.session.outputs import RECORDING, name_outputs
 from planck.store.names import new_name
 from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
@@ -31,7 +30,7 @@ from planck.store.threads import run_blocking
 from planck.toolkit.journal import Entry
 
 if TYPE_CHECKING:
-    from planck.session.undo import OldContents, Selection, UndoableTurn, UndoPlan
+    from planck.session.held import HeldSession
     from planck.store.library import Library, LocalLibrary
     from planck.workspace.paths.paths import Root
 
@@ -66,12 +65,6 @@ class SessionLog:
     def has_recordings(self) -> bool:
         """Whether there is something left of a command that was cut with its process."""
         return (self.files / RECORDING).is_dir()
-
-    def old_contents(self, redactor: Redactor) -> "OldContents":
-        """Returns what its files had before each change, with the keys that the redactor knows."""
-        from planck.session.undo import OldContents  # most sessions never undo
-
-        return OldContents(self.store, redactor, self.files / IMAGES)
 
     def describe_damage(self) -> list[ErrorEvent]:
         """Returns what opening it found wrong, to be recorded before anything else."""
@@ -195,22 +188,10 @@ class SessionLogs:
     @asynccontextmanager
     async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
-        from planck.session import undo  # what holds a session is an undo
-        from planck.session.recovery import recover_recordings
+        from planck.session.held import hold  # what holds a session is an undo
 
-        log = await self.open(id_or_name)
-        try:
-            if damage := log.describe_damage():
-                await log.journal.record(None, 0, *damage)
-            if log.has_recordings:
-                await recover_recordings(log, root)
-            old = log.old_contents(self._keys.redactor())
-            left = undo.clean_up(log.store, undo.open_places(log.store, root), old)
-            if left.untold:
-                await log.tell(undo.describe_restored(left.untold), self._ids)
-            yield HeldSession(log, root, self._ids, self._keys)
-        finally:
-            await log.aclose()
+        async with hold(await self.open(id_or_name), root, self._ids, self._keys) as held:
+            yield held
 
     def _wrap(self, store: Store, id: str, name: str, own: "OwnStores | None" = None) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
@@ -258,37 +239,3 @@ class _Room:
 
     def fill(self, store: Store) -> None:
         self._open.append(store)
-
-
-class HeldSession:
-    """A stored session that is not running, of which files can be undone."""
-
-    def __init__(self, log: SessionLog, root: "Root", ids: Ids, keys: Keyring) -> None:
-        self._log = log
-        self._root = root
-        self._ids = ids
-        self._keys = keys
-
-    def undo_plan(self, selection: "Selection") -> "UndoPlan":
-        from planck.session import undo  # most sessions never undo
-
-        root = undo.open_places(self._log.store, self._root)
-        old = self._log.old_contents(self._keys.redactor())
-        return undo.plan(self._log.store, root, selection, old)
-
-    def undo_turns(self) -> "tuple[UndoableTurn, ...]":
-        from planck.session import undo
-
-        root = undo.open_places(self._log.store, self._root)
-        old = self._log.old_contents(self._keys.redactor())
-        return undo.list_turns(self._log.store, root, old)
-
-    async def undo(self, plan: "UndoPlan") -> str:
-        from planck.session import undo
-
-        root = undo.open_places(self._log.store, self._root)
-        old = self._log.old_contents(self._keys.redactor())
-        id = await undo.apply(plan, root, self._ids, self._log.journal, old)
-        if text := undo.describe_undone(plan):
-            await self._log.tell(text, self._ids)
-        return id

@@ -11,7 +11,7 @@ import msgspec
 from planck.records.diffs import diff_bytes
 from planck.records.outcome import ErrorKind
 from planck.session.merge import merge
-from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened
+from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened, is_unfinished
 from planck.workspace.paths.beneath import escape, unescape
 from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 from planck.workspace.recording.facts import NO_MODE, is_local
@@ -276,7 +276,7 @@ def _revert(state: State, change: Change, old: OldContents) -> State | str:
     if _is_same(state, after):
         return before
     if _is_same(state, before):
-        return state
+        return before if state.kind == "folder" and is_unfinished(state, before.mode) else state
     if state.kind == "nothing" and "nothing" not in (before.kind, after.kind):
         return before  # an undo that was killed between its two steps, or somebody who made room for it
     if before.kind == "nothing" and after.kind == "file" and state.kind == "file":

@@ -399,6 +399,11 @@ def is_opened(found: State, mode: int) -> bool:
     return found.mode in (mode, mode | 0o700)
 
 
+def is_unfinished(found: State, mode: int) -> bool:
+    """Whether a folder is as an undo makes it, before it gets its mode at last."""
+    return found.mode != mode and found.mode in (0o700, mode | 0o700)
+
+
 def _is_unread(state: State) -> bool:
     return state.kind == "file" and state.content is None
 
@@ -407,6 +412,8 @@ def _is_still(found: State, before: State, after: State) -> bool:
     """Whether a name holds what it held before an undo, or nothing where the undo needs two steps."""
     if found.kind == "nothing" and "nothing" not in (before.kind, after.kind):
         return "folder" in (before.kind, after.kind)
+    if found.kind == after.kind == "folder" != before.kind:
+        return is_unfinished(found, after.mode)
     if found.kind != before.kind:
         return False
     if found.kind == "folder":

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from planck.closing import close_all
 from planck.headless.event import SessionEvent
@@ -12,6 +13,9 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.session.logs import SessionLog
 from planck.team.member import Member
 from planck.team.team import Team
+
+if TYPE_CHECKING:
+    from planck.session.undo import OldContents
 
 
 class AgentError(PlanckError):
@@ -65,6 +69,13 @@ class LiveParts:
         names = [member.name for member in team.members]
         hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."
         raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
+
+    def old_contents(self) -> "OldContents":
+        """What the log and the files beside it have of contents that were changed."""
+        from planck.session.outputs import IMAGES
+        from planck.session.undo import OldContents
+
+        return OldContents(self.log.store, self.wired.redactor(), self.log.files / IMAGES)
 
     async def events(self, after: int) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""

@@ -264,9 +264,9 @@ class SessionRuns:
         from planck.session.run_changes import pair_up  # where something changed
 
         start = min(one.first for one in tally.touched.values()) - 1
-        log = self._parts.log
-        old = log.old_contents(self._parts.wired.redactor())
-        yield from pair_up(log.store.read(start), tally.touched, old, here=True)
+        parts = self._parts
+        events = parts.log.store.read(start)
+        yield from pair_up(events, tally.touched, parts.old_contents(), here=True)
 
     def _compare(self, tally: RunTally, pairs: "Iterable[Pair]") -> "Iterator[ChangedFile]":
         if not tally.touched:

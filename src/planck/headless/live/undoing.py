@@ -54,7 +54,7 @@ class SessionUndo:
             )
 
     def _old_contents(self) -> undo.OldContents:
-        return self._parts.log.old_contents(self._parts.wired.redactor())
+        return self._parts.old_contents()
 
     def _find_root(self, confined: bool) -> Root:
         if confined and self._parts.wired.mode is not Mode.FULL:
