@@ -45,7 +45,11 @@ HERE: dict[str, Any] = {
     "disallowed_tools": ("Bash(rm:*)",),
 }
 """What the command line and the library alone take; a server takes `dry_run` too."""
-IN_LOG = {**{name: EVERYWHERE[name] for name in RECORDED if name in EVERYWHERE}, "dry_run": True}
+IN_LOG = {
+    **{name: EVERYWHERE[name] for name in RECORDED if name in EVERYWHERE},
+    "checks": ["make test"],
+    "dry_run": True,
+}
 """What the log keeps of them; the budget in USD has another name there."""
 FLAGS = {"mode": "permission_mode", "checks": "check"}
 """Flags with another name than their option."""
