@@ -19,7 +19,6 @@ from tests.wire import chat
 from tests.wire.server import WireServer
 
 
-
 def list_processes(words: str) -> list[str]:
     """The processes of this machine with exactly these words."""
     found = []
@@ -67,7 +66,14 @@ async def test_a_red_check_sends_the_orchestrator_back_with_its_output(tmp_path:
 
 
 async def test_a_check_that_stays_red_fails_the_run_with_exit_7(tmp_path: Path) -> None:
-    lines = [write("code.txt", "one"), "done", write("code.txt", "two"), "done", write("code.txt", "3"), "done"]
+    lines = [
+        write("code.txt", "one"),
+        "done",
+        write("code.txt", "two"),
+        "done",
+        write("code.txt", "3"),
+        "done",
+    ]
     async with open_planck(tmp_path, {"orchestrator": lines}) as planck:
         session = await planck.start(settings=RunOptions(checks=(CHECK,)))
         result = await session.run("fix it")
@@ -155,7 +161,10 @@ async def test_a_response_before_the_checks_is_work_in_progress(tmp_path: Path) 
 
 
 async def test_a_members_own_checks_count_for_each_of_its_tasks(tmp_path: Path) -> None:
-    script: dict[str, Any] = {"lead": [delegate(), "waiting", "ok"], "builder": [write("code.txt", "fixed"), "done"]}
+    script: dict[str, Any] = {
+        "lead": [delegate(), "waiting", "ok"],
+        "builder": [write("code.txt", "fixed"), "done"],
+    }
     async with open_planck(tmp_path, script, builder={"done_when": [CHECK]}) as planck:
         session = await planck.start("pair")
         await session.run("go")
@@ -277,7 +286,9 @@ async def test_the_command_line_takes_checks_and_tells_how_they_ended(tmp_path: 
 def test_a_red_check_yields_to_what_weighs_more_and_to_nothing_else(
     result: dict[str, Any], code: Exit
 ) -> None:
-    made: list[tuple[str, str | None, dict[str, Any]]] = [("turn_start", "o", {"kind": "prompt", "message_id": "m"})]
+    made: list[tuple[str, str | None, dict[str, Any]]] = [
+        ("turn_start", "o", {"kind": "prompt", "message_id": "m"})
+    ]
     if result.get("denied"):
         denied = {"call_id": "c", "tool": "bash", "decision": "deny", "reason": "no"}
         made.append(("permission_decision", "o", denied))

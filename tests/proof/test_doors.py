@@ -20,7 +20,12 @@ async def test_a_server_runs_the_checks_of_a_session_and_waits_for_them(tmp_path
         result = answer.json
         assert (result["status"], result["exit_code"]) == ("failed", int(Exit.UNPROVEN))
         [check] = result["checks"]
-        assert (check["command"], check["ok"], check["exit_code"], check["attempts"]) == ("exit 3", False, 3, 1)
+        assert (check["command"], check["ok"], check["exit_code"], check["attempts"]) == (
+            "exit 3",
+            False,
+            3,
+            1,
+        )
         assert result["evidence"]["files_changed"] == ["a.py"]
         assert [one["kind"] for one in result["evidence"]["commands"]] == ["test", "other"]
 

@@ -90,7 +90,9 @@ async def check_reports(bench: Bench, done: Done) -> None:
     counted = Counter(one["correlation_id"] for one in reports)
     assert set(counted) == tasks, done.err
     assert set(counted.values()) == {1}
-    green = {event["data"]["task_id"] for event in events if event["type"] == "checked" and event["data"]["ok"]}
+    green = {
+        event["data"]["task_id"] for event in events if event["type"] == "checked" and event["data"]["ok"]
+    }
     assert {one["correlation_id"] for one in reports if one["outcome"] == "completed"} <= green
 
 

@@ -12,9 +12,8 @@ from planck.records.specs import RunOptions
 from planck.session.result import Exit
 from tests.command import Bench
 from tests.proof.crew import Script, bash, delegate, facts, open_planck, reports, respond, write
-from tests.teams import Brains
+from tests.teams import Brains, write_team
 from tests.teams import delegate as given
-from tests.teams import write_team
 from tests.terminal import on_terminal
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -46,7 +45,7 @@ async def test_a_claim_that_the_log_contradicts_is_told_to_the_delegator(tmp_pat
     async with open_planck(tmp_path, script) as planck:
         session = await planck.start("pair", settings=RunOptions(require_proof=True))
         result = await session.run("go")
-        claims = [one for one in facts(session, "message") if "claims" in one][0]["claims"]
+        claims = next(one for one in facts(session, "message") if "claims" in one)["claims"]
         verdicts = ["contradicted", "proven", "unsupported", "unsupported"]
         assert [one.get("verdict", "unsupported") for one in claims] == verdicts
         shown = next(text for name, text in script.shown if name == "lead" and "[response" in text)
@@ -68,7 +67,9 @@ async def test_a_claim_that_the_log_contradicts_is_told_to_the_delegator(tmp_pat
 
 
 async def test_claims_without_a_delegator_are_judged_and_the_call_is_still_not_found(tmp_path: Path) -> None:
-    script: dict[str, Any] = {"orchestrator": [respond("done", {"text": "it passes", "command": "pytest"}), "done"]}
+    script: dict[str, Any] = {
+        "orchestrator": [respond("done", {"text": "it passes", "command": "pytest"}), "done"]
+    }
     async with open_planck(tmp_path, script) as planck:
         session = await planck.start()
         result = await session.run("go")
@@ -201,7 +202,9 @@ async def test_a_liar_is_contradicted_on_the_terminal_in_the_result_and_by_the_e
         "lead": [chat.calls((name, args)), chat.text("waiting"), chat.text("Everything is tested.")],
         "builder": [
             chat.calls(("bash", {"command": "sh test.sh"})),
-            chat.calls(("send_response", {"response": "Done.", "claims": [{**LIE, "command": "sh test.sh"}]})),
+            chat.calls(
+                ("send_response", {"response": "Done.", "claims": [{**LIE, "command": "sh test.sh"}]})
+            ),
             chat.text("done"),
         ],
     }
@@ -214,8 +217,20 @@ async def test_a_liar_is_contradicted_on_the_terminal_in_the_result_and_by_the_e
             {"type": "orchestrator", "name": "lead", "tools": tools},
             {"type": "builder", "tools": tools},
         )
-        words = ("run", "go", "--team", team, "--permission-mode", "full", "--name", "liar", "--require-proof")
-        run = await on_terminal(*words, "--check", "sh test.sh", home=bench.home, work=bench.work, columns=160)
+        words = (
+            "run",
+            "go",
+            "--team",
+            team,
+            "--permission-mode",
+            "full",
+            "--name",
+            "liar",
+            "--require-proof",
+        )
+        run = await on_terminal(
+            *words, "--check", "sh test.sh", home=bench.home, work=bench.work, columns=160
+        )
         code = await run.end()
         shown = await bench.run("sessions", "show", "liar")
         stored = await bench.run("sessions", "show", "liar", "--json")

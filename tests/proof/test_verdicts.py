@@ -98,9 +98,7 @@ class Log:
             made = {"path": "c.py", "before": None, "mode": None, "after_sha256": "00"}
             self.add("file_changed", "a", call_id=f"k{after}", **made)
         data: dict[str, Any] = {"id": f"k{after}", "scope": "run", "command": "pytest -q", "exit_code": code}
-        self.add(
-            "checked", None, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after
-        )
+        self.add("checked", None, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after)
 
     def fold(self) -> ProofFold:
         fold = ProofFold()
@@ -141,14 +139,18 @@ class Oracle:
 
     def is_fresh(self, run: dict[str, Any]) -> bool:
         for seq, type, _, data in self.rows:
-            if type == "file_changed" and seq > run["start"] and data["call_id"] != run["id"]:
-                if "image" not in data and not data["call_id"].startswith("k"):
-                    return False
+            counts = type == "file_changed" and "image" not in data and not data["call_id"].startswith("k")
+            if counts and seq > run["start"] and data["call_id"] != run["id"]:
+                return False
             if type == "tool_start" and data["id"] != run["id"] and COMMANDS[data["args"]["command"]][0]:
                 ends = [(s, d) for s, t, _, d in self.rows if t == "tool_end" and d["id"] == data["id"]]
                 if not ends:
                     return False
-                if ends[0][0] > run["start"] and self.ran(ends[0][1]) and not self.was_held(data["id"], ends[0][0]):
+                if (
+                    ends[0][0] > run["start"]
+                    and self.ran(ends[0][1])
+                    and not self.was_held(data["id"], ends[0][0])
+                ):
                     return False
         return True
 

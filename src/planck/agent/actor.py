@@ -148,9 +148,7 @@ class Actor:
         else:  # it was taken back since
             return ""
         while (
-            opening.kind is Kind.TASK
-            and self._review
-            and (told := await self._review(self.agent, opening))
+            opening.kind is Kind.TASK and self._review and (told := await self._review(self.agent, opening))
         ):
             text = await self._go_on(opening, told)
         return text

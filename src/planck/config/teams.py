@@ -156,7 +156,9 @@ def load_team(
 ) -> list[AgentSpec]:
     """Returns its members, the orchestrator first, prompts read.
 
-    A team that is in doubt sets no address, starts no program and has no checks. `places` are the workspace and the folders
+    A team that is in doubt sets no address, starts no program and has no checks.
+
+    `places` are the workspace and the folders
     beside it, canonical.
 
     `lead` is the orchestrator's model, whatever its entry says. A member whose type is one of the `kinds`,

@@ -12,7 +12,7 @@ import msgspec
 from planck.agent.agent import Agent
 from planck.headless.session_setup import SessionSetup
 from planck.permissions.rules import Decision
-from planck.records.authority import Confinement, Mode
+from planck.records.authority import Confinement
 from planck.records.events import USER, Checked, Claim, Envelope, Kind, Origin, View
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
@@ -26,7 +26,8 @@ _LINES, _BYTES = 60, 4_000
 """Of the output of a red check: what the agent is shown of its end."""
 _REPORTED_LINES = 20
 _FIX = (
-    "Fix the cause, not the check, and end your turn again with your whole answer; then the check runs again. "
+    "Fix the cause, not the check, and end your turn again with your whole answer; the check is then run "
+    "again. "
     "If the cause is outside your task, say so and end your turn.]"
 )
 _REFUSED = frozenset({ErrorKind.PERMISSION_DENIED, ErrorKind.SANDBOX_UNAVAILABLE, ErrorKind.INVALID_ARGS})
@@ -124,12 +125,12 @@ class Checks:
     # What a run asks.
 
     def begin_run(self, head: int) -> None:
-        """A prompt of the user's begins another run: what was checked and proven before is of an earlier one."""
+        """A prompt of the user's begins another run: what was checked before belongs to an earlier one."""
         self._run = _Rounds()
         self._fold.begin_run(head)
 
     def needed(self, lead: Agent) -> bool:
-        """Whether checks run before a run counts as done: the user's, and those of the orchestrator's file."""
+        """Whether checks run before a run counts as done: the user's, and the orchestrator's own."""
         return bool(self._list_for_run(lead))
 
     async def review_run(self, lead: Agent) -> str:
@@ -158,8 +159,10 @@ class Checks:
         agent: Agent,
         task_id: str,
     ) -> str:
-        """Runs each check that has not run, or that ran before something changed; returns what to say of those
-        that are red, where they can turn green yet."""
+        """Runs each check that has not run, or that ran before something changed.
+
+        Returns what to say of those that are red, where they can turn green yet.
+        """
         rounds.done = False
         before, failed = dict(rounds.last), []
         for check in checks:
@@ -256,10 +259,8 @@ class Checks:
         verdict = plan.gate.judge("", plan.ceiling, tool, args)
         if verdict.decision is Decision.ALLOW:
             return verdict.confinement
-        if verdict.decision is Decision.ASK and plan.ceiling.mode is Mode.ASK:
-            if rights := plan.gate.find_trial(plan.ceiling, verdict, tool, args):
-                return rights
-        return _refuse(verdict.why)
+        trial = plan.gate.find_trial(plan.ceiling, verdict, tool, args)
+        return trial or _refuse(verdict.why)
 
     # What is said.
 
@@ -287,9 +288,7 @@ class Checks:
             head += f" {touched}, which the check runs, was changed in this work: put it back, or say why."
         whole = f" All of it: read path output:{checked.id}." if checked.spilled else ""
         shown = _find_end(checked.output, _LINES)
-        return (
-            f"[planck: {head} Its end, as material:]\n{shown}\n[end of check {checked.id}.{whole} {_FIX}"
-        )
+        return f"[planck: {head} Its end, as material:]\n{shown}\n[end of check {checked.id}.{whole} {_FIX}"
 
 
 async def _execute(tool: Tool, args: dict[str, object], ctx: ToolContext) -> Outcome:

@@ -242,7 +242,7 @@ class OpenSession:
         return await self._sender.send_once(member, said, steer, origin, id, agent)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more: no Stop hook and no red check sends it on."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook or check sends it on."""
         await self._runs.settled()
 
     def interrupt(self, agent: str = "") -> None:

@@ -185,7 +185,9 @@ class SharedOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
     max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
-    checks: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=65_536)], ...], Meta(max_length=64)] = ()
+    checks: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=65_536)], ...], Meta(max_length=64)
+    ] = ()
     """Commands that the runtime runs before a run counts as done."""
     require_proof: bool = False
     """A run fails whose claims or changes are not proven."""

@@ -1,4 +1,4 @@
-"""What a command is for, as far as its words say: tests, a build, a lint; and whether it takes all of them."""
+"""What a command is for, as far as its words say: tests, a build, a lint; and whether for all files."""
 
 import re
 from collections.abc import Sequence

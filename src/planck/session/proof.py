@@ -288,7 +288,10 @@ class ProofFold:
             same = (
                 run
                 for run in reversed(self._runs)
-                if run.end > self._began and run.counts and run.command.strip() == command and run.folder == folder
+                if run.end > self._began
+                and run.counts
+                and run.command.strip() == command
+                and run.folder == folder
             )
             run = next(same, None)
             if run is None:

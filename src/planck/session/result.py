@@ -311,9 +311,7 @@ def _hold_to_proof(result: RunResult, *, require_proof: bool) -> RunResult:
     if code == Exit.UNPROVEN:
         details = {"checks": [check.command for check in red]}
         errors = (*errors, _error(None, ErrorKind.COMMAND_FAILED, why, details))
-    return msgspec.structs.replace(
-        result, status=TurnStatus.FAILED, errors=errors, exit_code=int(code)
-    )
+    return msgspec.structs.replace(result, status=TurnStatus.FAILED, errors=errors, exit_code=int(code))
 
 
 def _say_red(check: CheckRow) -> str:

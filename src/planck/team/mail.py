@@ -34,10 +34,10 @@ from planck.team.proof import Proof
 from planck.team.settlement import (
     GONE,
     SAME_AGAIN,
+    Report,
     answer_ask,
     refuse_gone,
     refuse_response,
-    Report,
     refuse_ring,
     report_task,
     report_unfinished,
@@ -228,9 +228,7 @@ class Mail:
         `done_when`: commands that the runtime runs before the report is delivered.
         """
         made = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
-        envelope = replace(
-            made, reset=reset or msgspec.UNSET, done_when=tuple(done_when) or msgspec.UNSET
-        )
+        envelope = replace(made, reset=reset or msgspec.UNSET, done_when=tuple(done_when) or msgspec.UNSET)
         if budget is None:
             return await self._post(_Posting(self, envelope, target)) or envelope.id
         agent = caller.actor.agent
@@ -541,7 +539,7 @@ class Mail:
 
 def _say_claim(claim: Claim) -> str:
     """Says what the log knows of a claim, with nothing of it that could end the runtime's own line."""
-    shown = f' (`{say_briefly(claim.command)}`)' if claim.command else ""
+    shown = f" (`{say_briefly(claim.command)}`)" if claim.command else ""
     return f'claim "{say_briefly(claim.text)}"{shown}: {claim.verdict}'
 
 

@@ -444,9 +444,7 @@ class Team:
         from planck.team.restore import restore_agent
 
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(
-            restored.agent, barrier=member is self.orchestrator, review=self._proof.review
-        )
+        member.actor = Actor(restored.agent, barrier=member is self.orchestrator, review=self._proof.review)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(

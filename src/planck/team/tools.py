@@ -21,12 +21,12 @@ Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
 _BASH = "bash"
 _NO_CLAIM = (
-    'claims: each needs a "text" and a "command" (with "exit_code", if that is not 0) or a "path" that you '
-    "changed; correct them"
+    'claims: each needs a "text", and a "command" (with "exit_code", if that is not 0) or a "path"; '
+    "correct them"
 )
 _NO_CHECKS = (
-    "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave it "
-    "out, and say in the task which check must pass."
+    "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave "
+    "it out, and say in the task which check must pass."
 )
 NO_GRANTS = Grants()
 _OPENING = 80
@@ -117,9 +117,7 @@ class TeamActions:
         done_when = [command for command in args.get("done_when") or () if command.strip()]
         if done_when and caller.actor.agent.tools.get(_BASH) is None:
             return Err(ErrorKind.PERMISSION_DENIED, _NO_CHECKS)
-        id = await mail.delegate(
-            caller, target, task, _cause(ctx), budget, reset=reset, done_when=done_when
-        )
+        id = await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset, done_when=done_when)
         if isinstance(id, Err):
             return id
         said = (

@@ -169,7 +169,7 @@ class SessionRuns:
             await _cancel(running)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more: no Stop hook and no red check sends it on."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook or check sends it on."""
         while True:
             await self._settle_past_hooks()
             if self._withheld or not await self._go_on_to_green():
