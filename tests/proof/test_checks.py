@@ -229,6 +229,22 @@ async def test_a_models_check_has_the_rights_of_its_delegator_and_no_more(tmp_pa
         assert report["text"].startswith("The task is not done: The check `touch made.txt` could not be run")
 
 
+async def test_a_models_check_that_needs_a_yes_is_not_run_without_one(tmp_path: Path) -> None:
+    script: dict[str, Any] = {
+        "lead": [delegate(done_when=["touch made.txt"]), "waiting", "ok"],
+        "builder": ["done", "done"],
+    }
+    async with open_planck(tmp_path, script, mode="ask") as planck:
+        session = await planck.start("pair")
+        await session.run("go")
+        assert not (tmp_path / "work/made.txt").exists()
+        [checked] = facts(session, "checked")
+        assert (checked["refused"], checked["exit_code"]) == (True, None)
+        [denied] = facts(session, "permission_decision")
+        lead = session.orchestrator.id
+        assert (denied["agent_id"], denied["decision"], denied["by"]) == (lead, "deny", "nobody")
+
+
 async def test_a_budget_that_runs_out_ends_a_run_with_a_red_check_as_capped(tmp_path: Path) -> None:
     async with open_planck(tmp_path, {"orchestrator": lambda request: "done"}) as planck:
         session = await planck.start(settings=RunOptions(checks=("exit 1",), max_tokens=20))
