@@ -211,8 +211,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     reset: bool | msgspec.UnsetType = msgspec.UNSET
     """Of an ask or a task: its receiver forgets its earlier messages first. Absent: it does not."""
     cause: Literal["turn_end", "agent_end", "cut"] | msgspec.UnsetType = msgspec.UNSET
-    """What sent a response that no call sent: the end of its sender's turn (with origin `agent`, `text` is the
-    final text), the end of the sender itself, or the loss of its process or its actor."""
+    """What sent a response that no call sent: the end of its sender's turn (with origin `agent`, `text` is
+    the final text), the end of the sender itself, or the loss of its process or its actor."""
     outcome: str | msgspec.UnsetType = msgspec.UNSET
     """Of a response to a task: `completed`, `in progress`, `stopped`, or `not finished` and why."""
     facts: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
