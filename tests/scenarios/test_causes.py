@@ -53,7 +53,8 @@ async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_m
         "user",
         None,
     )
-    assert {(m["root"], m["origin"]) for m in others} == {(prompt["id"], "agent")}
+    assert {m["root"] for m in others} == {prompt["id"]}
+    assert {(m["from"] == "user", m["origin"]) for m in others} == {(False, "agent"), (True, "planck")}
     by_call = {m["call_id"]: m["kind"] for m in others}
     assert by_call == {
         calls["spawn_agent"][0]: "response",  # to who was there before: that there is one more
