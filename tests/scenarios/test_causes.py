@@ -71,7 +71,9 @@ async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_m
     assert started == [None, None, *calls["spawn_agent"]]
 
 
-async def test_a_final_text_that_is_sent_as_a_report_has_the_root_of_its_task_and_no_call(tmp_path: Path) -> None:
+async def test_a_final_text_that_is_sent_as_a_report_has_the_root_of_its_task_and_no_call(
+    tmp_path: Path,
+) -> None:
     """Also where the user has said something else meanwhile."""
 
     def lead(messages: list[dict[str, Any]]) -> Reply:
