@@ -24,6 +24,7 @@ NAMES = (
     "server",
     "page",
     "takeover",
+    "views",
 )
 
 

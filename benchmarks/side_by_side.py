@@ -3,7 +3,7 @@
 FOLDER holds the peers, installed by hand: `npm install --prefix FOLDER @openai/codex opencode-ai
 @mariozechner/pi-coding-agent @aaif/goose-binary-linux-x64`, and a virtual environment FOLDER/venv with
 `openai-agents` and `pydantic-ai`. Each TREE is another checkout of Planck with a `.venv`: the same jobs,
-before and after.
+before and after. One from before `benchmarks/jobs.py` needs a copy of it that fits.
 """
 
 import json
@@ -23,6 +23,7 @@ ROUNDS = 3
 PROMPT = "hi from the bench"
 JOBS = {"one answer": "d1", "200 tool turns": "t200", "50,000 deltas": "d50000"}
 SECONDS = 120
+LIBRARY_SECONDS = 400
 HERE = Path(__file__).parents[1]
 
 
@@ -98,12 +99,12 @@ def spent(work):
     return time.perf_counter() - began, time.process_time() - cpu
 url = sys.argv[1]
 {body}
-figures = {{}}
+def show(name, value):
+    print(json.dumps([name, value]), flush=True)
 spent(turns(5))
-for count in (50, 500):
-    figures[f"tool turn @{{count}}, ms"] = spent(turns(count))[0] / count * 1000
-figures["delta to the program, us CPU"] = spent(deltas(20000))[1] / 20000 * 1e6
-print(json.dumps(figures))
+show("tool turn @50, ms", spent(turns(50))[0] / 50 * 1e3)
+show("delta to the program, us CPU", spent(deltas(20000))[1] / 20000 * 1e6)
+show("tool turn @500, ms", spent(turns(500))[0] / 500 * 1e3)
 """
 LIBRARIES = {
     "openai-agents": """
@@ -188,13 +189,19 @@ def main(folder: Path, trees: Sequence[Path]) -> None:
         url = f"http://127.0.0.1:{port}"
         for job, path in JOBS.items():
             _print_programs(job, _run_in_turns([*ours, *PEERS], url, path, folder))
-        rows = [("bare loop", HERE / ".venv/bin/python", _BARE)]
-        for name, tree in (("planck", HERE), *((f"planck {tree.name}", tree) for tree in trees)):
-            rows.append((name, tree / ".venv/bin/python", _PLANCK))
-        rows += [(name, folder / "venv/bin/python", body) for name, body in LIBRARIES.items()]
-        print("\nin a program")
-        for name, python, body in rows:
-            print(f"{name:<18}{_library(python, body, url)}", flush=True)
+        rows = [("bare loop", HERE, _BARE), ("planck", HERE, _PLANCK)]
+        rows += [(f"planck {tree.name}", tree, _PLANCK) for tree in trees]
+        print(f"\nin a program; {_say_load()}")
+        figures: dict[str, list[dict[str, float | str]]] = {name: [] for name, _, _ in rows}
+        for _ in range(ROUNDS):
+            for name, tree, body in rows:
+                figures[name].append(_run_library(tree / ".venv/bin/python", body, url, tree))
+        # Minutes each: once is enough for what is a hundred times dearer.
+        for name, body in LIBRARIES.items():
+            figures[name] = [_run_library(folder / "venv/bin/python", body, url)]
+        for name, found in figures.items():
+            print(f"{name:<18}{_say_figures(found)}")
+        print(_say_load())
 
 
 @contextmanager
@@ -280,7 +287,7 @@ def _wait(process: "subprocess.Popen[bytes]", began: float) -> tuple[int, resour
 
 
 def _print_programs(job: str, figures: Mapping[str, "list[Figures] | str"]) -> None:
-    print(f"\n{job:<18}{'s':>8}{'CPU s':>8}{'MiB':>7}")
+    print(f"\n{job:<18}{'s':>8}{'CPU s':>8}{'MiB':>7}   {_say_load()}")
     for name, rows in figures.items():
         if isinstance(rows, str) or not rows:
             print(f"{name:<18}  failed: {rows}")
@@ -289,18 +296,36 @@ def _print_programs(job: str, figures: Mapping[str, "list[Figures] | str"]) -> N
         print(f"{name:<18}{wall:>8.2f}{cpu:>8.2f}{memory:>7.0f}", flush=True)
 
 
-def _library(python: Path, body: str, url: str) -> str:
-    done = subprocess.run(
-        [str(python), "-c", _LIBRARY.format(body=body), url],
-        cwd=HERE,
-        env={**os.environ, "OPENAI_API_KEY": "x"},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    if done.returncode != 0:
-        return "failed: " + " ".join(done.stderr.strip().splitlines()[-1:])[:120]
-    return "   ".join(f"{name} {value:.2f}" for name, value in json.loads(done.stdout).items())
+def _run_library(python: Path, body: str, url: str, tree: Path = HERE) -> dict[str, float | str]:
+    """Returns its figures, those it has until its time is up."""
+    command = [str(python), "-c", _LIBRARY.format(body=body), url]
+    environ = {**os.environ, "OPENAI_API_KEY": "x"}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        try:
+            done = subprocess.run(
+                command, cwd=tree, env=environ, stdout=output, stderr=errors, timeout=LIBRARY_SECONDS
+            )
+            problem = f"status {done.returncode}" if done.returncode else ""
+        except subprocess.TimeoutExpired:
+            problem = f"not within {LIBRARY_SECONDS} s"
+        output.seek(0)
+        errors.seek(0)
+        figures: dict[str, float | str] = dict(json.loads(line) for line in output)
+        if problem:
+            figures["then"] = " ".join([problem, *errors.read().strip().splitlines()[-1:]])[:120]
+    return figures
+
+
+def _say_figures(found: Sequence[Mapping[str, float | str]]) -> str:
+    said = []
+    for name, value in found[0].items():
+        values = [known for row in found if isinstance(known := row.get(name), float)]
+        said.append(f"{name} {statistics.median(values):.2f}" if values else f"{name} {value}")
+    return "   ".join(said)
+
+
+def _say_load() -> str:
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 if __name__ == "__main__":

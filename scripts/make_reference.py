@@ -199,8 +199,11 @@ def _hint(hint: Any) -> str:
 
 def _python() -> Iterator[str]:
     yield f"# The library\n\n{_MADE} Each name is importable from `planck`."
-    yield "[Embedding](../guides/embedding.md) has complete programs."
-    for name in sorted(planck.__all__, key=lambda name: (name.islower(), name)):
+    yield "[Embedding](../guides/embedding.md) has complete programs. In the examples, `p` is an open"
+    yield "`Planck`, `session` an `OpenSession` and `question` a `Question`. Each example runs as a test.\n"
+    names = sorted(planck.__all__, key=lambda name: (name.islower(), name))
+    yield " · ".join(f"[{name}](#{name.lower()})" for name in names)
+    for name in names:
         thing = getattr(planck, name)
         yield f"\n## {name}\n\n{_docstring(thing)}"
         if inspect.isclass(thing):

@@ -14,6 +14,7 @@ ALLOWED = {
     "tools/results.py": "the executor: the text of a failure may fail too",
     "team/team.py": "the agent turn",
     "workspace/process/rpc.py": "a peer's request and notification",
+    "workspace/recording/recorder.py": "the recorder's program: a call, and a child before it is the command",
     "mcp/connection.py": "what the SDK raises of a peer",
     "mcp/peer.py": "the one task that owns a peer",
     "peers/changes.py": "a task of its own, and an approver is anybody's code",

@@ -27,6 +27,38 @@ def test_no_job_makes_more_calls_than_the_file_allows() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+_SLOWED = """
+from benchmarks import guard
+
+def step():
+    pass
+
+def slow(job, calls):
+    async def slowed(port, times):
+        await job(port, times)
+        for _ in range(int(calls * times)):
+            step()
+    return slowed
+
+found = guard.count_calls()
+guard.JOBS.update({name: slow(job, found[name] / 5) for name, job in guard.JOBS.items()})
+print("\\n".join(guard.compare(guard.count_calls(), found, "calls")))
+"""
+
+
+def test_each_job_that_is_made_a_fifth_slower_is_counted_and_refused() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _SLOWED],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    refused = [line.partition(":")[0] for line in ran.stdout.splitlines()]
+    assert refused == list(JOBS), ran.stdout
+
+
 @pytest.mark.parametrize("what", ["calls", "instructions"])
 @pytest.mark.parametrize("job", JOBS)
 def test_a_job_that_costs_a_fifth_more_is_refused_alone(job: str, what: str) -> None:

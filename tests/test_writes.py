@@ -39,7 +39,7 @@ ALLOWED = {
     "store/postgres/dev.py": (3, HOME),
     "store/sqlite/quotas.py": (1, HOME),
     "store/sqlite/template.py": (2, HOME),
-    "tools/builtin/search_worker.py": (1, "read only: the caller's flags are those of `open` without a mode"),
+    "workspace/paths/gitignore.py": (1, "read only: the caller's flags are those of `open` without a mode"),
     "workspace/paths/beneath.py": (1, "below a descriptor, without a link: the helper of `workspace/paths`"),
     "workspace/sandbox/bubblewrap.py": (1, PIPE),
     "workspace/git/clones.py": (2, HOME),
@@ -47,8 +47,16 @@ ALLOWED = {
     "workspace/process/output.py": (1, f"{HOME}; no link is followed at its name"),
     "workspace/paths/output_file.py": (2, "the helper for what a user names"),
     "workspace/paths/paths.py": (1, "the helper for what an agent names"),
+    "workspace/recording/client.py": (1, f"{HOME}; no link is followed at its name"),
+    "workspace/recording/ignored.py": (1, "read only: the caller's flags are those of `open` without a mode"),
     "workspace/recording/local_images.py": (1, f"{HOME}; a new file only"),
+    "workspace/recording/spool.py": (1, f"{HOME}: a spool that the recorder has made"),
+    "workspace/recording/states.py": (1, "below a descriptor, a new file only"),
     "workspace/sandbox/programs.py": (1, "read only"),
+    "workspace/views/layers.py": (2, f"{HOME}: what it holds, and new files of a layer"),
+    "workspace/views/opener.py": (1, "the maps of a namespace, in /proc"),
+    "workspace/views/overlay.py": (2, f"{HOME}: the lock of a view"),
+    "workspace/views/worktree.py": (1, f"{HOME}: the lock of a view"),
 }
 """How many calls of a file write, and why that is safe. What a user names after agents could run goes through
 `workspace/output_file`, what an agent names through `workspace/paths`: neither needs an entry."""

@@ -290,6 +290,10 @@ function Note({block, board}) {
 		control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
 		permission_decision: () => `${text(data.tool)}: ${sayDenied(findWhy(data)) || known('decision', text(data.decision))}`,
 		checked: () => t(data.ok ? 'proof.passed' : data.refused ? 'proof.refused' : data.exit_code ? 'proof.failed' : 'proof.open', {command: text(data.command, 120), code: data.exit_code}),
+		landing_proposed: () => t('note.landing', {name, count: exact((data.paths || []).length)}),
+		landing_finished: () => t('note.landed', {name, count: exact(data.paths || 0)}),
+		landing_refused: () => t('note.refused', {name, why: [text(data.why), ...(data.conflicts || []).slice(0, 5).map(one => text(one.path))].join(', ')}),
+		landing_skipped: () => t('note.skipped', {path: text(data.path)}),
 	}[type] || plainly)();
 	return html`<${Aside} block=${block} bad=${type === 'error' || (type === 'checked' && !data.ok)} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;
 }

@@ -1,4 +1,23 @@
-"""A runtime for teams of coding agents."""
+"""A runtime for teams of coding agents.
+
+    import planck
+
+    result = planck.run("What does this project do?", mode="read-only")
+    print(result.text)
+
+Prompts      run, run_async, stream, RunResult, TypedResult, RunOptions, Mode, PlanckError
+Sessions     Planck, OpenSession, SessionEvent, UserMessage
+Tools        tool, Tool, ToolContext, Effect, Ok, Err, ErrorKind, error, truncate, from_file, load_all,
+             Sidecar
+Teams        Team, Member, prepend_agents_md
+Approvals    Approver, Inbox, Question, Answer
+Hooks        Hooks, Refuse, ToolUse, ModelUse
+Team tools   orchestrator_tools, worker_tools, ask_agent, delegate_task, destroy_agent, interrupt_agent,
+             list_models, list_team, send_response, spawn_agent
+
+`help(planck.run)` describes one name, with an example. docs/reference/python.md has all of them on one page,
+docs/guides/embedding.md has complete programs.
+"""
 
 import sys
 
@@ -24,6 +43,8 @@ if TYPE_CHECKING:
     from planck.headless.open_session import OpenSession as OpenSession
     from planck.headless.planck import Planck as Planck
     from planck.headless.script import run as run
+    from planck.headless.script import run_async as run_async
+    from planck.headless.script import stream as stream
     from planck.permissions.approver import Approver as Approver
     from planck.records.approval import Answer as Answer
     from planck.records.approval import Question as Question
@@ -86,6 +107,8 @@ _HOMES = {
     "orchestrator_tools": "planck.team.by_id",
     "prepend_agents_md": "planck.context.agents_md",
     "run": "planck.headless.script",
+    "run_async": "planck.headless.script",
+    "stream": "planck.headless.script",
     "send_response": "planck.team.by_id",
     "spawn_agent": "planck.team.by_id",
     "tool": "planck.toolkit.decorator",

@@ -92,3 +92,25 @@ async def test_each_answer_is_counted_once(tmp_path: Path, limited: bool) -> Non
         for update in told if limited else ():
             spent = update["_meta"]["planck"]["budget"]["spent_usd"]
             assert spent == pytest.approx(update["cost"]["amount"])
+
+
+async def test_the_card_of_a_command_shows_the_files_that_it_changed(tmp_path: Path) -> None:
+    command = (
+        "echo two > a.txt; echo new > b.txt; head -c 100 /dev/zero > zeros; rm gone; echo SECRET=2 > .env"
+    )
+    async with WireServer([chat.calls(("bash", {"command": command})), chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / ".git").mkdir()
+        (bench.work / ".gitignore").write_text(".env\n")
+        for name, content in {"a.txt": "one\n", "gone": "gone\n", ".env": "SECRET=1\n"}.items():
+            (bench.work / name).write_text(content)
+        async with editing(bench, "--permission-mode", "full") as editor:
+            session = (await editor.agent.new_session(cwd=str(bench.work))).session_id
+            assert await editor.say(session, "go") == "end_turn"
+        (*_, last) = (one for one in editor.of("tool_call_update") if one.get("status") == "completed")
+        diffs = [part for part in last["content"] if part["type"] == "diff"]
+        assert [(Path(one["path"]).name, one.get("oldText"), one["newText"]) for one in diffs] == [
+            ("a.txt", "one\n", "two\n"),
+            ("b.txt", None, "new\n"),
+            ("gone", "gone\n", ""),
+        ]

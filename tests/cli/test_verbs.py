@@ -46,7 +46,6 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
     "args",
     [
         *(("blame", "prices.py:3"), ("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
-        *(("land", "some-session", "--drop"), ("run", "go", "--isolated"), ("run", "go", "--land", "auto")),
         *(
             ("sessions", "replay", "x", "--verify"),
             ("sessions", "replay", "x", "--from", "3", "--swap", "a=b"),

@@ -268,6 +268,7 @@ HOSTILE: dict[str, Any] = {
     "server": "http://theirs.invalid",
     "node": {"name": "theirs", "mode": "full", "trust": ["*"]},
     "cluster": {"lease_s": 1, "beat_s": 0.1},
+    "views": {"folder": "/tmp/theirs"},
 }
 
 

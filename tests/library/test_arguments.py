@@ -195,7 +195,7 @@ def test_no_error_of_the_library_speaks_of_the_command_line(
 
 
 async def test_run_in_a_running_loop_says_what_to_use(tmp_path: Path) -> None:
-    with pytest.raises(PlanckError, match=r"async with planck\.Planck"):
+    with pytest.raises(PlanckError, match=r"await planck\.run_async"):
         planck.run("hi", workspace=tmp_path)
 
 

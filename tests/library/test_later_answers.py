@@ -8,19 +8,12 @@ from typing import Any
 
 import msgspec
 
-from planck.headless import Inbox, OpenSession
+from planck.headless import Inbox
 from planck.records import codec
 from planck.records.approval import Question
 from tests.library.program import make_planck, results
 
 WRITE = ("write", {"path": "a.txt", "content": "a"})
-
-
-async def wait_for_question(inbox: Inbox, session: OpenSession) -> Question:
-    seen = inbox.changes
-    while not inbox.pending(session.id):
-        seen = await inbox.wait_for_change(seen)
-    return inbox.pending(session.id)[0]
 
 
 async def ask_and_suspend(folder: Path, script: Any) -> tuple[str, str, str]:
@@ -29,7 +22,7 @@ async def ask_and_suspend(folder: Path, script: Any) -> tuple[str, str, str]:
     async with make_planck(folder, script, approver=inbox) as p:
         session = await p.start(mode="ask")
         await session.prompt("go")
-        question = await wait_for_question(inbox, session)
+        question = await inbox.next(session.id)
         await session.suspend()
         assert inbox.pending() == ()
     return session.id, question.id, question.digest
@@ -41,7 +34,7 @@ async def answer(folder: Path, stored: tuple[str, str, str], allow: bool, script
         session = await p.resume(stored[0])
         assert session.asks_again
         running = asyncio.ensure_future(session.go_on())
-        question = await wait_for_question(inbox, session)
+        question = await inbox.next(session.id)
         assert (question.id, question.digest) == stored[1:]
         assert inbox.answer(question.id, question.digest, allow) is None
         result = await running
@@ -69,7 +62,7 @@ async def test_a_question_can_be_suspended_many_times(tmp_path: Path) -> None:
         inbox = Inbox()
         async with make_planck(tmp_path, [], approver=inbox) as p:
             session = await p.resume(stored[0])
-            question = await wait_for_question(inbox, session)
+            question = await inbox.next(session.id)
             assert (question.id, question.digest) == stored[1:]
             await session.suspend()
     await answer(tmp_path, stored, True, ["done"])
@@ -81,7 +74,7 @@ async def test_a_question_is_stored_as_plain_data(tmp_path: Path) -> None:
     async with make_planck(tmp_path, [[WRITE]], approver=inbox) as p:
         session = await p.start(mode="ask")
         await session.prompt("go")
-        question = await wait_for_question(inbox, session)
+        question = await inbox.next(session.id)
         plain = msgspec.to_builtins(question)
         assert codec.decode_as(codec.encode(plain), Question).digest == question.digest
         await session.suspend()
@@ -120,9 +113,7 @@ async def main(folder, session_id, question_id, digest):
     ) as p:
         session = await p.resume(session_id)
         running = asyncio.ensure_future(session.go_on())
-        seen = inbox.changes
-        while not inbox.pending():
-            seen = await inbox.wait_for_change(seen)
+        await inbox.next()
         inbox.answer(question_id, digest, True)
         print((await running).text)
 

@@ -121,7 +121,7 @@ async def test_the_path_of_a_team_file_is_a_team(tmp_path: Path) -> None:
         (Team(members=[Member(type="orchestrator", opts=3)]), "must be a mapping"),  # type: ignore[arg-type]
         (Team(members=[Member(type="orchestrator"), Member(type="t", tools=["raed"])]), "'read'"),
         (Team(members=[Member(type="orchestrator"), Member(type="t", budget={"usd": -1})]), "not valid"),
-        (Team(members=[Member(type="orchestrator"), Member(type="t", workspace="own")]), "'shared'"),
+        (Team(members=[Member(type="orchestrator"), Member(type="t", workspace="mine")]), "'shared'"),
         (Team(members=[Member(type="orchestrator"), Member(type="t", model="x/y")]), "Unknown provider"),
         ({"members": [{"type": "orchestrator", "tool": []}]}, "'tools'"),
         ({"members": [{"type": "orchestrator"}], "nme": "x"}, "'name'"),

@@ -211,7 +211,7 @@ async def test_a_resumed_session_keeps_the_tools_away_that_it_was_started_withou
 
 
 def test_trust_is_given_by_true_alone(tmp_path: Path) -> None:
-    for trust in ("no", "false", 1, None):
+    for trust in ("no", "false", 1):
         with pytest.raises(PlanckError, match="trust must be True or False"):
             make_planck(tmp_path, [], trust=trust)
 

@@ -9,7 +9,7 @@ import pytest
 
 from planck.records import codec
 from planck.records.events import Claim, Event
-from planck.session.proof import ProofFold
+from planck.session.proof.fold import ProofFold
 
 COMMANDS = {
     # (may write, its exit code is its own)

@@ -135,6 +135,30 @@ async def test_a_recorded_command_makes_tests_stale_only_if_it_changed_something
         await session.aclose()
 
 
+async def test_a_background_command_is_recorded_when_the_run_ends_and_when_the_session_closes(
+    tmp_path: Path,
+) -> None:
+    server = "echo 1 > made; mkfifo go; cat go > heard; echo 2 > later; mkfifo end; cat end"
+    steps = [
+        [("bash", {"command": server, "background": True})],
+        bash("until test -p go; do :; done"),
+        "started",
+        bash("echo > go; until test -p end; do :; done"),
+        "done",
+    ]
+    async with open_planck(tmp_path, *steps) as planck:
+        work = tmp_path / "work"
+        session = await planck.start(model="double/m", mode="full", name="s")
+        first = await session.run("go")
+        assert {one.path for one in first.changes} >= {"made"}
+        second = await session.run("go")
+        assert {one.path for one in second.changes} >= {"later"}
+        await session.aclose()
+        async with planck.hold("s") as held:
+            await held.undo(held.undo_plan(Selection(all=True)))
+        assert read_tree(work) == {}
+
+
 async def test_an_undo_names_only_commands_that_are_not_recorded(tmp_path: Path) -> None:
     steps = [bash("echo x > a.txt"), bash("echo y > b.txt"), "done"]
     async with open_planck(tmp_path, *steps) as planck:

@@ -486,6 +486,13 @@ STARTS = {
     "cli/commands/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
     "cli/ask/browser_sign_in.py": "the user's browser, by the PATH of the process",
     "cli/commands/serve.py": "the user's browser, by the PATH of the process",
+    "workspace/views/layers.py": "git of the system, which only lists, with a PATH outside the roots",
+    "workspace/views/ignored.py": "git of the system, which only reads ignore files, inside the view",
+    "workspace/git/branch.py": "git of the system, with a PATH outside the roots and without hooks",
+    "workspace/views/worktree.py": "git of the system, with a PATH outside the roots",
+    "workspace/views/mounting.py": "our own interpreter without site folders, with one file of ours",
+    "workspace/views/opener.py": "the fork of that one",
+    "workspace/views/planner.py": "our own interpreter with our own paths, which then enters a view",
 }
 """Files in which a program is started, and why no agent can have written it."""
 

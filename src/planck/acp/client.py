@@ -84,7 +84,7 @@ class Client:
     """One process; it offers no files and no terminal. Whatever raises is a `ExternalError`."""
 
     def __init__(self, job: Job, stream: Duplex, listener: Listener) -> None:
-        self.greeting = InitializeResponse(protocol_version=0)
+        self.greeting: InitializeResponse = InitializeResponse(protocol_version=0)
         self._job = job
         self._stream = stream
         self._listener = listener

@@ -110,7 +110,7 @@ class Foreign:
         note: Path | None,
     ) -> None:
         """`note`: the file that keeps which session of its own is this one; None: nothing is kept."""
-        self.tariff = Reported()
+        self.tariff: Reported = Reported()
         self._spec = spec
         self._host = host
         self._scribe = scribe

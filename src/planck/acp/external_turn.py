@@ -59,11 +59,11 @@ class ExternalCall:
 
     def __init__(self, id: str) -> None:
         self.id = id
-        self.kind = "other"
-        self.title = ""
+        self.kind: str = "other"
+        self.title: str = ""
         self.input: Any = None
         self.paths: tuple[str, ...] = ()
-        self.text = ""
+        self.text: str = ""
         self.raw_output: Any = None
         self.diffs: dict[str, Diff] = {}
         self.before: dict[str, Before] = {}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from planck.acp_agent.conversation import Conversation
     from planck.records.specs import RunOptions
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_SESSIONS = 64
 _PAGE = 100
@@ -66,7 +66,7 @@ class AcpAgent:
 
     def __init__(self, stream: Duplex, **options: str | None) -> None:
         """`options` are those of `RunOptions` that new sessions begin with."""
-        self.peer = Peer(stream, self)
+        self.peer: Peer = Peer(stream, self)
         self._given: dict[str, Any] = options
         self._client = InitializeRequest(protocol_version=1)
         self._open: dict[str, Conversation] = {}

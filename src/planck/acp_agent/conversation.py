@@ -54,9 +54,9 @@ class Conversation:
     ) -> None:
         """`start`: how it was begun; None: it was loaded."""
         self.planck = planck
-        self.session = session
+        self.session: OpenSession = session
         self.start = start
-        self.begun = start is None
+        self.begun: bool = start is None
         """Whether somebody has said something in it."""
         self._peer = peer
         self._asker = asker

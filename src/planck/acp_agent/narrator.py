@@ -106,7 +106,7 @@ class Narrator:
         self.orchestrator: AgentSpec | None = None
         self.replays = True
         """Whether what is told happened before: the client has not shown what the user said then."""
-        self.team = ""
+        self.team: str = ""
         """As it was named when the session began."""
         self._root = root
         self._workspace = workspace
@@ -535,6 +535,17 @@ class Narrator:
             title = f"{self.name_worker(event.agent_id)} {fact.kind}".strip()
             yield self._root, NoticeUpdate(severity="error", title=title, description=fact.message or None)
 
+    def _refuse_landing(self, event: Event, fact: facts.LandingRefused) -> Told:
+        if self._offers.notices and not self.replays:
+            title = f"{self.name_worker(event.agent_id)} did not land its changes: {fact.why}".strip()
+            paths = ", ".join(one.path for one in fact.conflicts[:20])
+            yield self._root, NoticeUpdate(severity="warning", title=title, description=paths or None)
+
+    def _land(self, event: Event, fact: facts.LandingFinished) -> Told:
+        if self._offers.notices and not self.replays:
+            title = f"{self.name_worker(event.agent_id)} landed {fact.paths} changes".strip()
+            yield self._root, NoticeUpdate(severity="info", title=title, description=None)
+
     def _rename(self, event: Event, fact: facts.Renamed) -> Told:
         yield self._root, SessionInfoUpdate(title=fact.name, updated_at=event.ts)
 
@@ -580,6 +591,8 @@ _TELLS: dict[type[facts.View], Callable[[Narrator, Event, object], Told]] = {
     facts.Compacted: Narrator._end_compaction,  # type: ignore[dict-item]
     facts.Status: Narrator._tell_status,  # type: ignore[dict-item]
     facts.ErrorEvent: Narrator._fail,  # type: ignore[dict-item]
+    facts.LandingRefused: Narrator._refuse_landing,  # type: ignore[dict-item]
+    facts.LandingFinished: Narrator._land,  # type: ignore[dict-item]
     facts.Renamed: Narrator._rename,  # type: ignore[dict-item]
     facts.ModelChanged: Narrator._change_model,  # type: ignore[dict-item]
 }

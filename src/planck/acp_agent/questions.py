@@ -40,7 +40,7 @@ class Asker:
         self._elicitation = elicitation
         self.narrator: Narrator | None = None
         self.files: WorkspaceFiles | None = None
-        self.workspace = Path()
+        self.workspace: Path = Path()
 
     def follow(self, narrator: Narrator, project: Project) -> None:
         """Shows questions with what the session does from here on; it was opened with this asker."""

@@ -1,4 +1,4 @@
-"""A mailbox and at most one turn at a time; whoever drives it owns it, and no task outlives its turn."""
+"""A mailbox and at most one turn at a time; its driver owns it, and no task outlives its turn."""
 
 import asyncio
 import logging
@@ -9,12 +9,12 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
-from planck.records.events import Envelope, ErrorEvent, Kind, TurnEnd, TurnStatus, View
+from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
 from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.records.usage import Usage
 from planck.toolkit.journal import Entry
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -37,28 +37,23 @@ class UnfinishedTurn(msgspec.Struct, frozen=True):
     text: str
 
 
-Review = Callable[[Agent, Envelope], Awaitable[Envelope | None]]
-"""Looks at a turn of a task that would end, and returns what the agent is told to go on; None: it ends."""
-_CAPPED = (
-    "Stopped after {} model calls in one turn, before its checks passed. Resume the session, or raise "
-    "limits.steps."
-)
+BeforeEnd = Callable[[Envelope], Awaitable[Envelope | None]]
+"""Is told that a turn is about to end; returns what the agent has to read first, and then goes on with it."""
 
 
 class Actor:
-    def __init__(self, agent: Agent, *, barrier: bool, review: Review | None = None) -> None:
-        """`barrier`: a turn's end waits until it would survive a power cut. `review` may send it back to work
-        before it ends."""
+    def __init__(self, agent: Agent, *, barrier: bool, before_end: BeforeEnd | None = None) -> None:
+        """`barrier`: a turn's end waits until it would survive a power cut."""
         self.agent = agent
-        self._review = review
         self.opening: Envelope | None = None
         """What started the turn in flight."""
-        self.stopping = False
+        self.stopping: bool = False
         """The turn in flight was told to end, and has not ended yet."""
         self.unfinished: UnfinishedTurn | None = None
         """The turn that it continues, or is about to."""
         self._barrier = barrier
-        self.has_new_mail = False
+        self._before_end = before_end
+        self.has_new_mail: bool = False
         """Whether mail came since `wait_for_new_mail` began."""
         self._waiting: list[asyncio.Future[None]] = []
         """A list: the deque of an `asyncio.Event` is 600 of an idle agent's 15,000 bytes."""
@@ -119,9 +114,9 @@ class Actor:
     async def run_next_turn(
         self, opening: Envelope, *, over: bool = False, context: Context | None = None
     ) -> None:
-        """Run one turn; whoever drives it then has its end recorded. `over`: it ends as it begins.
+        """Run one turn; its driver then has its end recorded. `over`: it ends as it begins.
 
-        `context` has the context variables that its tools see; None: those of whoever drives it.
+        `context` has the context variables that its tools see; None: those of its driver.
         A cancellation stops the turn, and is raised again once it stands still.
         """
         self.opening = opening
@@ -142,29 +137,24 @@ class Actor:
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
         if self.unfinished:
-            text = await self._continue(self.unfinished)
-        elif self.agent.can_begin(opening):
-            text = await run_turn(self.agent, opening)
-        else:  # it was taken back since
-            return ""
-        while (
-            opening.kind is Kind.TASK and self._review and (told := await self._review(self.agent, opening))
-        ):
-            text = await self._go_on(opening, told)
-        return text
+            return await self._continue(self.unfinished)
+        # It may have been taken back since.
+        return await self._run_whole(opening) if self.agent.can_begin(opening) else ""
 
-    async def _go_on(self, opening: Envelope, told: Envelope) -> str:
-        """Works on in the same turn, on what it is told; the steps that were taken count."""
+    async def _run_whole(self, opening: Envelope) -> str:
+        """Runs the turn, and on with it as long as something has to be read before it may end."""
         agent, whole = self.agent, self.agent.bounds
-        left = whole.max_steps - agent.steps
-        if left < 1:
-            raise PlanckError(ErrorKind.ITERATION_CAP, _CAPPED.format(whole.max_steps))
-        await agent.tell(told)
-        agent.bounds = msgspec.structs.replace(whole, max_steps=left)
-        try:
-            return await run_turn(agent, opening)
-        finally:
-            agent.bounds = whole
+        text = await run_turn(agent, opening)
+        while self._before_end and (news := await self._before_end(opening)):
+            if agent.steps >= whole.max_steps:
+                break  # the report says what is left
+            agent.note(news)
+            agent.bounds = msgspec.structs.replace(whole, max_steps=whole.max_steps - agent.steps)
+            try:
+                text = await run_turn(agent, opening)
+            finally:
+                agent.bounds = whole
+        return text
 
     async def _continue(self, turn: UnfinishedTurn) -> str:
         """Asks the user again first. The steps that were taken count, but the results are always read."""
@@ -173,7 +163,7 @@ class Actor:
         left = max(1, whole.max_steps - turn.steps)
         agent.bounds = msgspec.structs.replace(whole, max_steps=left)
         try:
-            return await run_turn(agent, turn.opening)
+            return await self._run_whole(turn.opening)
         finally:
             agent.bounds = whole
 

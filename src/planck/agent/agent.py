@@ -124,29 +124,29 @@ class Agent:
     def __init__(
         self, spec: AgentSpec, seat: Seat, kit: Kit, scribe: Scribe, *, ids: Ids, bounds: Bounds
     ) -> None:
-        self.id = spec.id
-        self.spec = spec
-        self.seat = seat
+        self.id: str = spec.id
+        self.spec: AgentSpec = spec
+        self.seat: Seat = seat
         self.kit = kit
         self.scribe = scribe
         self.history: History = scribe.history
         self.ids = ids
         self.bounds = bounds
-        self.purse = bounds.purse
+        self.purse: Purse = bounds.purse
         self.held: set[str] = set()
         """Mail that no turn may begin with yet: not safe from a power cut, or being taken back."""
-        self.usage = Usage()
-        self.turn_usage = Usage()
-        self.tally = Tally()
-        self.turn_text = ""
-        self.steps = 0
-        """Answers of the turn at hand."""
-        self.excesses = 0
+        self.usage: Usage = Usage()
+        self.turn_usage: Usage = Usage()
+        self.tally: Tally = Tally()
+        self.turn_text: str = ""
+        self.steps: int = 0
+        """Answers of this turn."""
+        self.excesses: int = 0
         """Answers of this turn that were too large, or brought too many calls."""
-        self.denials = 0
+        self.denials: int = 0
         """Calls of this turn that were denied."""
-        self.repeats = Repeats()
-        self.effects = 0
+        self.repeats: Repeats = Repeats()
+        self.effects: int = 0
         """Results so far that were new, of tools that change something."""
         self._root: str | None = None
         self._system_text = ""
@@ -201,11 +201,12 @@ class Agent:
 
     def hear(self, item: View) -> None:
         """Show what passes of an answer; what it used is kept, for the case that none comes of it."""
-        hear_count(item, self.tally)
         if isinstance(item, TextDelta):
             self._heard.append(item.text)
-        elif isinstance(item, Status) and item.state == "discarded":
-            self._heard.clear()
+        else:
+            hear_count(item, self.tally)
+            if isinstance(item, Status) and item.state == "discarded":
+                self._heard.clear()
         self.scribe.publish(item)
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
@@ -472,7 +473,7 @@ class Agent:
         return self.repeats.notice(done.call)
 
     async def add_tool(self, tool: Tool) -> None:
-        """From the next step on; the name must be free. Whoever holds it may pass it on."""
+        """From the next step on; the name must be free. An agent that holds it may pass it on."""
         self.tools.arrive(tool)
         await self.scribe.record(
             ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.shown_tools))
@@ -532,7 +533,7 @@ class Agent:
         self._news.append(news)
 
     async def tell(self, news: Envelope) -> None:
-        """The same, and between turns it is in the log at once: whoever resumes the agent shows it."""
+        """The same, and between turns it is in the log at once, so that a resume shows it."""
         self.note(news)
         if self.activity is Activity.IDLE:
             await self.scribe.record(*self.take_news())

@@ -32,7 +32,7 @@ class Access:
         """`now` counts seconds, as the loop does."""
         self.token = token
         self.port = port
-        self.cookie_name = f"planck_{port}"
+        self.cookie_name: str = f"planck_{port}"
         self._token = token.encode()
         self._now = now
         self._guests: Mapping[bytes, Role] = {}

@@ -45,7 +45,7 @@ from planck.api.throttle import Throttle
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _PREFIX = PREFIX.encode()
 _LONGEST_ID = 31

@@ -33,12 +33,12 @@ class LiveSession:
     ) -> None:
         """`on_state` hears of every change of what a list of sessions would say."""
         self.session = session
-        self.used = asyncio.get_running_loop().time()
+        self.used: float = asyncio.get_running_loop().time()
         """When somebody last had it in use, by the loop's clock."""
         self.users = 0
         self.prompted_at = 0
         """The newest prompt that came by this server."""
-        self.ended_at = 0
+        self.ended_at: int = 0
         """The event that ended the orchestrator's newest turn."""
         self._holder = holder
         self._node = node

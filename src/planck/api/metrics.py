@@ -10,9 +10,9 @@ class Metrics:
         self.requests: Counter[str] = Counter()
         self.stream_clients = 0
         self.stream_drops = 0
-        self.commits = 0
+        self.commits: int = 0
         """Prompts that were made durable, and the seconds that it took."""
-        self.commit_seconds = 0.0
+        self.commit_seconds: float = 0.0
 
     def count_commit(self, seconds: float) -> None:
         self.commits += 1

@@ -38,7 +38,8 @@ _ANY = (400, 401, 403, 408, 421, 429, 431, 503)
 @cache
 def make_document() -> dict[str, Any]:
     kinds = [*_list_types()]
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    schemas, found = msgspec.json.schema_components(kinds, ref_template=_REF)
+    components = codec.drop_examples(found)
     by_type = dict(zip(map(repr, kinds), schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:

@@ -35,7 +35,7 @@ class Presence:
 
     def __init__(self, home: Path, workspace: Path) -> None:
         place = hashlib.sha256(os.path.realpath(workspace).encode(errors="surrogateescape")).hexdigest()[:16]
-        self.folder = home / "servers" / place
+        self.folder: Path = home / "servers" / place
         self._workspace = workspace
         self._fd = -1
 

@@ -6,7 +6,7 @@ import re
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -193,7 +193,7 @@ class Server:
         streams = Streams(self._cache, self._metrics, settings.streams)
         requests = Requests(self._cache)
         sessions = SessionHandlers(self._cache, streams, requests)
-        self.begin = sessions.begin
+        self.begin: Callable[[str, str], Awaitable[str]] = sessions.begin
         groups = (
             ServerHandlers(access, planck, secure=settings.proxied),
             sessions,
@@ -212,7 +212,7 @@ class Server:
         guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
         learn = self._station.learn if self._station else None
-        self.app = App(guard, handlers, throttle, self._metrics, log, self._cache.find_id, learn)
+        self.app: App = App(guard, handlers, throttle, self._metrics, log, self._cache.find_id, learn)
         self._exit: int | None = None
         self._web: uvicorn.Server | None = None
 

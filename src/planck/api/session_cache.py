@@ -17,13 +17,13 @@ from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
 from planck.closing import close_all
-from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
+from planck.headless import Archive, OpenSession, Planck, Pool, carry_over
 from planck.records.authority import STRICTNESS, Mode
 from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import RunOptions
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _ID = re.compile(r"[0-9a-f]{16}")
 """An id that Planck made. It is not looked up as a name."""
@@ -33,7 +33,7 @@ class SessionCache:
     def __init__(self, planck: Planck | Pool, holder: Holder, *, limit: int, idle: float) -> None:
         """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
         self.planck = planck
-        self.tally = Tally()
+        self.tally: Tally = Tally()
         self._holder = holder
         self._node = planck.me.name if isinstance(planck, Pool) else None
         self._limit = limit
@@ -45,8 +45,8 @@ class SessionCache:
         self._ended: set[str] = set()
         self._left: dict[str, int] = {}
         """Where the logs ended of what was open here: one that is longer was somebody else's since."""
-        self.closed = False
-        self.changes = 0
+        self.closed: bool = False
+        self.changes: int = 0
         """Grows whenever a session is opened, closed or put to sleep here."""
         self._changed = asyncio.Event()
 
@@ -158,10 +158,11 @@ class SessionCache:
         """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
         if isinstance(self.planck, Pool):  # which looks at its own row too
             return await self.planck.resume(id)
-        left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
-        ours = left.head == self._left.pop(id, None)
+        known = self._left.pop(id, None)
         configured = self.planck.config.permissions.mode
-        return await self.planck.reopen(id, carry_over(left, configured, ours=ours, alone=False))
+        return await self.planck.reopen(
+            id, lambda left: carry_over(left, configured, ours=left.head == known, alone=False)
+        )
 
     @asynccontextmanager
     async def _alone(self, id: str) -> AsyncIterator[None]:

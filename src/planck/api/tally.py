@@ -26,10 +26,10 @@ CLASSES = ("input", "output", "cache_read", "cache_write", "reasoning")
 class Tally:
     def __init__(self) -> None:
         self.turns: Counter[str] = Counter()
-        self.spent = Figures()
+        self.spent: Figures = Figures()
         self.calls: Counter[bool] = Counter()
-        self.requests = 0
-        self.seconds = 0.0
+        self.requests: int = 0
+        self.seconds: float = 0.0
         """Between what a model was given and its answer."""
         self._given: dict[str, str] = {}
 

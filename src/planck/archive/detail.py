@@ -29,7 +29,7 @@ from planck.records.rows import AgentRow
 from planck.records.specs import SessionOptions
 from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
-from planck.session.proof import CheckRow, ProofFold, RunEvidence
+from planck.session.proof.fold import CheckRow, ProofFold, RunEvidence
 from planck.session.result import ChangedFile, RunResult, RunTally, fail_result, mark_stopped
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError

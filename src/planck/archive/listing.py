@@ -296,9 +296,9 @@ class Summary:
     """The fold behind one line: the board, and what it does not keep."""
 
     def __init__(self) -> None:
-        self.board = Board()
-        self.first_prompt = ""
-        self.team = ""
+        self.board: Board = Board()
+        self.first_prompt: str = ""
+        self.team: str = ""
 
     def add(self, event: Event) -> None:
         self.board = apply(self.board, event)

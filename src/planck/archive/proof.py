@@ -44,10 +44,10 @@ class StoredLog:
 
     def __init__(self, store: SqliteReader, head: int | None = None, name: str = "") -> None:
         self._store = store
-        self.id = store.meta.get("id", "")
-        self.name = name or store.meta.get("name", "")
-        self.head = store.head if head is None else head
-        self.hash = store.hash_at(self.head).hex()
+        self.id: str = store.meta.get("id", "")
+        self.name: str = name or store.meta.get("name", "")
+        self.head: int = store.head if head is None else head
+        self.hash: str = store.hash_at(self.head).hex()
 
     def read(self) -> Iterator[Event]:
         return islice(self._store.read(), self.head)
@@ -62,11 +62,11 @@ class PackedLog:
     def __init__(self, file: Path, name: str) -> None:
         self._file = file
         self._exported = transfer.check_export(file)
-        self.id = self._exported.meta.get("id", "")
-        self.head = self._exported.events
-        self.hash = self._exported.hash
-        self.gaps = read_gaps(self._exported.meta)
-        self.name = name if name in _list_names(self.read()) else self._exported.meta.get("name", "")
+        self.id: str = self._exported.meta.get("id", "")
+        self.head: int = self._exported.events
+        self.hash: str = self._exported.hash
+        self.gaps: tuple[Gap, ...] = read_gaps(self._exported.meta)
+        self.name: str = name if name in _list_names(self.read()) else self._exported.meta.get("name", "")
 
     def read(self) -> Iterator[Event]:
         return transfer.read_exported(self._file, self._exported)

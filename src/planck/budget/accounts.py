@@ -20,7 +20,7 @@ SESSION, RUN = "session", "run"
 class Accounts:
     def __init__(self, session: Amount = UNLIMITED, run: Amount = UNLIMITED) -> None:
         self._limits = (session, run)
-        self.limited = (session, run) != (UNLIMITED, UNLIMITED)
+        self.limited: bool = (session, run) != (UNLIMITED, UNLIMITED)
         """Whether anything limits anybody: as long as nothing does, nothing is held and nothing asked."""
         self._open: dict[str, Account] = {}
         self.before: Ledger | None = None
@@ -55,7 +55,7 @@ class Accounts:
 
     def _begin(self, spent: Parts) -> None:
         whole, run = self._limits
-        self.session = Account(SESSION, whole)
+        self.session: Account = Account(SESSION, whole)
         self.session.count(spent)
         # Of what the session has not got itself the run sets nothing aside: it draws on what there is.
         fitting = [
@@ -194,8 +194,8 @@ class Purse:
         """`keeps`: its last request is kept back between its turns too, whatever others spend: the lead's."""
         self.accounts = accounts
         self.own = account
-        self.paying = account
-        self.last = False
+        self.paying: Account = account
+        self.last: bool = False
         """The next request is the last one: without tools, for a report."""
         self.told: set[str] = set()
         """Accounts of which this agent knows that little is left."""

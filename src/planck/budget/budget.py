@@ -38,11 +38,11 @@ class Account:
 
     def __init__(self, id: str, limit: Amount = UNLIMITED, parent: "Account | None" = None) -> None:
         """For a root; a part of an account is lent instead."""
-        self.id = id
-        self.parent = parent
+        self.id: str = id
+        self.parent: Account | None = parent
         self.since: float | None = None
         """When the first request of it began, on the loop's clock: what a forecast counts from."""
-        self.told = False
+        self.told: bool = False
         """Whether it was said that little is left."""
         self._limit: list[int | None] = [*limit.parts]
         self._spent = [0, 0, 0, 0, 0]

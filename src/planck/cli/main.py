@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 NOT_BUILT = {
-    "": ("blame", "land", "hosts", "hand"),
-    "run": ("--isolated", "--land"),
+    "": ("blame", "hosts", "hand"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
     "teams": ("test",),
 }

@@ -153,6 +153,10 @@ def run_once(options: argparse.Namespace) -> int:
     for number, code in _list_signals():
         signal.signal(number, partial(_stop, code))
     try:
+        if options.isolated or options.land:
+            from planck.cli.isolated import check_land  # few runs are
+
+            check_land(options)
         _check_output(options)
         prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
@@ -241,7 +245,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             session = await open_session(planck_, options)
             work = Work(session, said, options)
             if options.output_format == "text" and sys.stderr.isatty():
-                return await _on_terminal(work, options, person, stops)
+                return await _on_terminal(planck_, work, options, person, stops)
             watch = None
             if options.output_format == "stream-json":
                 _write(encode_frame("init", _init(session, planck_), session.id))
@@ -255,6 +259,15 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             for one in (watch, told):
                 if one:
                     await one.finish()
+            if session.isolated:
+                from planck.cli.isolated import finish_isolated
+
+                landed = await finish_isolated(planck_, session, options, result)
+                changes = tuple(
+                    msgspec.structs.replace(one, landed=one.landed or one.path in landed)
+                    for one in result.changes
+                )
+                result = msgspec.structs.replace(result, changes=changes)
         finally:
             if asking:
                 asking.cancel()
@@ -303,7 +316,7 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 
 
 async def _on_terminal(
-    work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
+    planck_: Planck, work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
 ) -> int:
     from planck.cli.tell.blocks import Answer
     from planck.cli.tell.figures import say_evidence, say_proof, summarise
@@ -325,6 +338,10 @@ async def _on_terminal(
         terminal.line(*say_evidence(evidence), wrap=True)
     for text, style in say_proof(result):
         terminal.line(text, style, wrap=True)
+    if work.session.isolated:
+        from planck.cli.isolated import finish_isolated
+
+        await finish_isolated(planck_, work.session, options, result)
     return code
 
 

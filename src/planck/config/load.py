@@ -25,7 +25,7 @@ MERGED = ("providers", "permissions", "limits", "mcpServers")
 
 SPENDING = ("budget", "quotas")
 """What the user spends; a variable of the environment, which scripts pass on, can't change it either."""
-USER_ONLY = ("keys", "server", "node", "cluster", "undo", *SPENDING)
+USER_ONLY = ("keys", "server", "node", "cluster", "undo", "views", *SPENDING)
 """What a project's file can't say, trusted or not."""
 
 

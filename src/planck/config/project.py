@@ -43,22 +43,22 @@ class Project:
         `add_dirs` are folders beside the workspace that agents may work in; nothing else is taken from them.
         `trust` is the user's word for this run, or the trust of the same folder from a project that has it.
         """
-        self.environ = read_environment() if environ is None else environ
-        self.home = _make_absolute(home) if home else find_home(self.environ)
-        self.here = _make_absolute(workspace or ".")
+        self.environ: Mapping[str, str] = read_environment() if environ is None else environ
+        self.home: Path = _make_absolute(home) if home else find_home(self.environ)
+        self.here: Path = _make_absolute(workspace or ".")
         """The folder that the user stands in: the workspace, or one below it."""
         self._is_named, self._user_home = bool(workspace), _find_user_home(self.environ)
-        self.workspace = self.here if workspace else find_workspace(self.here, self._user_home)
+        self.workspace: Path = self.here if workspace else find_workspace(self.here, self._user_home)
         added = [self._check_added(folder) for folder in add_dirs]
-        self.added = tuple(dict.fromkeys(folder for folder in added if folder))
+        self.added: tuple[str, ...] = tuple(dict.fromkeys(folder for folder in added if folder))
         """The folders beside the workspace, canonical."""
-        self.root = Root(self.workspace, others=self.added)
+        self.root: Root = Root(self.workspace, others=self.added)
         """The folders of all sessions here, as they are now: a folder that replaces one is not opened."""
         keep_out((str(self.workspace), *self.added))
         self._opened: set[str] = set()
         """What any session of this process was given beside these: agents may have written there."""
-        self.flags = flags or {}
-        self.trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
+        self.flags: Mapping[str, Any] = flags or {}
+        self.trust: Trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
 
     def _open_trust(self, *, this_run: bool) -> Trust:
         return Trust(self.home, self.workspace, this_run=this_run, environ=self.environ, flags=self.flags)
@@ -140,15 +140,25 @@ class Project:
         keep_out((str(folder.path),))
         self.__dict__.pop("roots", None)
 
-    def open_root(self) -> Root:
+    def open_root(self, writes: tuple[str, ...] | None = None) -> Root:
         """Returns the workspace with what was added to it, and no private place in it: what is looked at or
-        called without rights of its own sees no more than an agent."""
+        called without rights of its own sees no more than an agent. `writes`: where alone it may write."""
         private = self.find_private_places(programs=False)
         paths = self.root.paths
         rights = Confinement(
-            Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown, hidden=private.hidden
+            Mode.WORKSPACE,
+            paths,
+            paths if writes is None else writes,
+            masked=private.masked,
+            shown=private.shown,
+            hidden=private.hidden,
         )
         return self.root.under(rights)
+
+    @property
+    def views_folder(self) -> Path:
+        """Where agents' own workspaces are kept."""
+        return Path(self.config.views.folder or self.home / "views").expanduser()
 
     @property
     def command_environ(self) -> UserEnvironment:

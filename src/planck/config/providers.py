@@ -41,7 +41,7 @@ class Providers:
     ) -> None:
         """`doubles` stand in the place of providers of their names. `shared`: what all sessions of a node
         have together."""
-        self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
+        self.keyring: Keyring = Keyring(CredentialFile(project.home), project.environ, clock)
         self._resources = project.resources
         self.keyring.learn(*find_secrets(self._resources.config))
         # A key that the user passes to commands is not stored with their output either.
@@ -53,7 +53,7 @@ class Providers:
         self._transport: HttpTransport | None = None
         self._own = shared is None
         self._shares = shared or open_shares(project, clock)
-        self.quotas = self._shares.quotas
+        self.quotas: Quotas | None = self._shares.quotas
         """What all sessions of the user may take of a provider in a day; None: as much as they like."""
 
     def open(self, model: ModelSpec) -> Provider:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from planck.context.agent_files import AgentCatalog
     from planck.context.commands import CustomCommand
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Resources:
         self._environ = environ
         self._flags = flags
         self._trust = trust
-        self.loaded = self._load(trust.state)
+        self.loaded: Loaded = self._load(trust.state)
         self._user_home = Path(environ.get("HOME") or Path.home())
         # Looked at before every call of a tool, so as texts: a path costs more than the look.
         files = (*configuration.config_files(home, workspace), trust_file(home))

@@ -33,7 +33,7 @@ class RuleBook:
         self._rules = (*own, *load(flags, "flags")) if flags else own
         self._project = project
         self._home = project.home
-        self.place = str(project.home / "config.json")
+        self.place: str = str(project.home / "config.json")
         self._environ = project.environ
         self._known: dict[Mode | None, PolicyContext] = {}
         self._private: dict[bool, Private] = {}

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.authority import Mode
 from planck.records.specs import Limits
@@ -139,6 +140,15 @@ class ClusterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beat_s: Annotated[_Seconds, Meta(description="Seconds between a node's heartbeats")] = 5.0
 
 
+class ViewsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Agents' own workspaces (`"workspace": "own"`)."""
+
+    folder: Annotated[
+        str,
+        Meta(description="Folder for them, not on an overlay; default: `views` in Planck's home folder"),
+    ] = ""
+
+
 class Permissions(msgspec.Struct, frozen=True):
     mode: Annotated[Mode, Meta(description="Permission mode: read-only, plan, ask, workspace or full")] = (
         Mode.ASK
@@ -256,6 +266,9 @@ class Config(msgspec.Struct, frozen=True):
         ),
     ] = ClusterEntry()
     undo: Annotated[UndoEntry, Meta(description="What an undo covers; user configuration only")] = UndoEntry()
+    views: Annotated[
+        ViewsEntry, Meta(description="Where agents' own workspaces are kept; user configuration only")
+    ] = ViewsEntry()
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/environment`)."""
 
@@ -296,7 +309,7 @@ def config_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {"$schema": {"type": "string"}, **body["properties"]},
-        "$defs": {name: _close(part) for name, part in components.items()},
+        "$defs": {name: _close(part) for name, part in codec.drop_examples(components).items()},
     }
 
 

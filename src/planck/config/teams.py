@@ -19,7 +19,7 @@ from planck.records.amounts import Allowance
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
+from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec, Workspace
 from planck.workspace.paths.paths import place_root
 from planck.workspace.paths.regular import read_regular
 
@@ -32,7 +32,7 @@ ResolveMember = Callable[[str, str, str], ModelSpec]
 
 
 IN_PROGRAM = "team"
-"""In the place of a path: a program made the team."""
+"""Stands for the path of a team that a program made; the errors of a file begin with its path."""
 
 
 class TeamFileError(PlanckError):
@@ -60,6 +60,8 @@ class MemberEntry(msgspec.Struct, frozen=True):
     """Another program that speaks ACP, with a model and tools of its own."""
     done_when: list[str] = []
     """Commands that must exit 0 before a task of it counts as done."""
+    workspace: Workspace = "shared"
+    """`own`: it works in a view of the workspace, and nobody sees its changes until they land."""
 
 
 class TeamFile(msgspec.Struct, frozen=True):
@@ -227,6 +229,7 @@ def make_members(
             roots=tuple(entry.roots),
             acp=entry.acp and _name_source(entry.acp, source),
             done_when=tuple(entry.done_when),
+            workspace=entry.workspace,
         )
         for entry, model in members
     ]

@@ -19,19 +19,33 @@ from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import ArgumentError, Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import external
+from planck.tools.builtin.files import Views
 from planck.tools.command_recording import CommandRecording
 from planck.tools.external import ExternalTool, Problem
-from planck.workspace.paths.paths import Root
 
 
 def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
-    """The tool of a TOOL.json, or why there is none."""
+    """The tool of a TOOL.json, or why there is none.
+
+    Example:
+
+        match from_file(".planck/tools/count/TOOL.json"):
+            case Ok(found):
+                session = await p.start(tools=[found])
+            case Err(kind, message):
+                print(kind, message)
+    """
     result = external.from_file(path, environment=read_environment())
     return result if isinstance(result, Err) else Ok(result.value)
 
 
 def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
-    """Returns every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
+    """Returns every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped.
+
+    Example:
+
+        session = await p.start(tools=load_all([".planck/tools"]))
+    """
     if isinstance(dirs, (str, os.PathLike)):
         # A text is iterable too: its characters would be taken for folders, and nothing would be found.
         raise ArgumentError(f"load_all takes a list of folders. Use load_all([{os.fspath(dirs)!r}]).")
@@ -50,19 +64,19 @@ def external_tools(
     environ: Mapping[str, str],
     spill: Path,
     built_in: Iterable[str],
-    root: Root | None = None,
+    views: Views | None = None,
     recording: CommandRecording | None = None,
 ) -> External:
     """The project's before the user's; an untrusted project's can't take a name from the user's.
 
-    `root`: the workspace as it was when its session began; None: as it is at each call.
+    `views`: the workspace as each agent of a session has it; None: as it is at each call.
     """
     folders = list({folder.resolve(): folder for folder in resources.tool_dirs()}.values())
     taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
     theirs = [folder for folder in folders if not resources.may_run(folder)]
     ours = [folder for folder in folders if folder not in theirs]
     used = external.discover(
-        ours, environment=environ, spill=spill, taken=taken, root=root, recording=recording
+        ours, environment=environ, spill=spill, taken=taken, views=views, recording=recording
     )
     seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
     return External(used.tools, seen.tools, [*used.problems, *seen.problems])
@@ -76,11 +90,12 @@ class ToolFiles:
         project: Project,
         spill: Path,
         built_in: Collection[str],
+        views: Views,
         recording: CommandRecording | None = None,
     ) -> None:
-        self.resources = project.resources
+        self.resources: Resources = project.resources
         self._environ = project.command_environ
-        self._root = project.root
+        self._views = views
         self._spill = spill
         self._built_in = built_in
         self._recording = recording
@@ -100,7 +115,7 @@ class ToolFiles:
 
     def _read(self) -> dict[str, Tool]:
         found = external_tools(
-            self.resources, self._environ, self._spill, self._built_in, self._root, self._recording
+            self.resources, self._environ, self._spill, self._built_in, self._views, self._recording
         )
         return {tool.name: tool for tool in found.tools}
 

@@ -57,6 +57,10 @@ def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) ->
     """Puts the nearest AGENTS.md, from `cwd` upwards to the git root, before a prompt; no `cwd`, no file.
 
     A CLAUDE.md counts only where no folder up to the git root has an AGENTS.md.
+
+    Example:
+
+        prompt = prepend_agents_md("You review code.", ".")
     """
     prompt = system_prompt or ""
     if not os.fspath(cwd):

@@ -45,6 +45,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     person: bool
     """Whether somebody can be asked."""
+    own: str = ""
+    """What backs a workspace of the agent's own, at `workspace`; empty: it works in the shared one."""
     confinable: frozenset[Mode]
     """The modes in which a sandbox works for commands here, as far as that is known without trying one."""
 
@@ -135,6 +137,7 @@ def _describe_place(
     mode = Mode.WORKSPACE if only and place.mode is Mode.FULL else place.mode
     rows = [
         f"Workspace: `{place.workspace}`; paths are relative to it{start}{stands}.",
+        said[f"own_{place.own}"] if place.own else "",
         f"You may also work in these folders, by absolute paths: {added}." if added else "",
         f"{place.platform}, shell {place.shell}, date {place.date}.",
         f"Git: {place.git}." if place.git else "",
@@ -156,7 +159,7 @@ def _describe_teamwork(spec: AgentSpec, shown: Sequence[str]) -> str:
         return ""
     said = _lines("team")
     if spec.role == "worker":
-        keys = ["messages", "worker", "shared"]
+        keys = ["messages", "worker", "own" if spec.workspace == "own" else "shared"]
     else:
         keys = ["messages", "lead", *(name for name in ("delegate_task",) if name in shown)]
     return "\n".join(f"- {said[key]}" for key in keys)

@@ -60,9 +60,10 @@ if TYPE_CHECKING:
     from planck.headless.services.explain import explain_call as explain_call
     from planck.headless.services.files import WorkspaceFiles as WorkspaceFiles
     from planck.headless.services.reopening import carry_over as carry_over
-    from planck.headless.services.reopening import find_left as find_left
     from planck.headless.services.setup import Candidate as Candidate
     from planck.headless.services.setup import Setup as Setup
+    from planck.headless.services.stored_views import StoredViews as StoredViews
+    from planck.headless.services.stored_views import Waiting as Waiting
     from planck.headless.services.survey import survey_files as survey_files
     from planck.headless.services.survey import write_agents_md as write_agents_md
     from planck.headless.services.toolbox import Inventory as Inventory
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from planck.toolkit.clock import BootClock as BootClock
     from planck.toolkit.clock import SystemClock as SystemClock
     from planck.toolkit.images import image_from_base64 as image_from_base64
+    from planck.toolkit.landing import Landed as Landed
     from planck.tools.builtin.search_worker import walk as walk
     from planck.tools.results import is_spilled as is_spilled
     from planck.workspace.paths.output_file import OutputFile as OutputFile

@@ -16,7 +16,7 @@ from planck.records.authority import Confinement
 from planck.records.events import USER, Checked, Claim, Envelope, Kind, Origin, View
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
-from planck.session.proof import ProofFold
+from planck.session.proof.fold import ProofFold
 from planck.team.member import Member
 from planck.toolkit.journal import Journal
 from planck.toolkit.permit import Permit

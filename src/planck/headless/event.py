@@ -12,7 +12,13 @@ from planck.toolkit.clock import SystemClock
 
 
 class SessionEvent(msgspec.Struct, eq=False, gc=False):
-    """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
+    """An event as the outside world sees it: attributes, or keys as in its JSON frame.
+
+    Example:
+
+        async for event in planck.stream("Say hello."):
+            print(event.seq, event.type, event.data)
+    """
 
     recorded: Event
     """The event itself, for what folds events: `records.board`."""
@@ -65,6 +71,6 @@ class SessionEvent(msgspec.Struct, eq=False, gc=False):
 
 
 def encode_frame(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
-    """Returns a line of stream-json that is no event: `init` and `result`."""
+    """Returns a line of stream-json that is not an event: `init` and `result`."""
     data = msgspec.Raw(codec.encode(payload))
     return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)

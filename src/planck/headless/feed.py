@@ -48,7 +48,7 @@ class Feed:
 
     def __init__(self, log: SessionLog, *, joined: bool) -> None:
         """`joined`: deltas of an agent that come close together are one frame, at most 30 a second."""
-        self.ended = False
+        self.ended: bool = False
         self._log = log
         self._clients: list[FeedClient] = []
         self._pacing = Pacing(self) if joined else None
@@ -121,7 +121,7 @@ class FeedClient:
     """
 
     def __init__(self, feed: Feed, after: int) -> None:
-        self.seq = after
+        self.seq: int = after
         """Of the newest event that was handed out."""
         self._feed = feed
         self._log: Iterator[FeedFrame] | None = None

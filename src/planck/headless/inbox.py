@@ -20,6 +20,15 @@ class Inbox:
     """An approver for any number of clients: the first answer to a question counts, a later one is told so.
 
     A question leaves it with its answer, and when the call that waits is interrupted or out of time.
+
+    Example:
+
+        async with Planck(approver=(inbox := Inbox())) as p:
+            session = await p.start(mode="ask")
+            await session.prompt("Write notes.md.")
+            question = await inbox.next()
+            inbox.answer(question.id, question.digest, allow=True)
+            await session.settled()
     """
 
     def __init__(self) -> None:
@@ -45,7 +54,7 @@ class Inbox:
         request: RequestKey | None = None,
         content: Mapping[str, Any] | None = None,
     ) -> Err | None:
-        """Settles a question; `digest` says which was seen. `rule` stands in the place of the offered one.
+        """Settles a question; `digest` says which was seen. `rule` replaces the offered one.
 
         `content` has the values of a form by the names of its fields.
 
@@ -75,7 +84,7 @@ class Inbox:
         return None
 
     async def decide(self, question: Question) -> Answer:
-        """Puts the question to whoever answers; it is withdrawn when the call that waits is gone."""
+        """Puts the question; it is withdrawn when the call that waits is gone."""
         # Unlike its text, the rule as JSON may hold a key, which is not for every client.
         waiting = _Waiting(replace(question, written=""))
         self._open[question.id] = waiting
@@ -102,6 +111,13 @@ class Inbox:
                 if watcher in self._watchers:
                     self._watchers.remove(watcher)
         return self._changes
+
+    async def next(self, session_id: str | None = None) -> Question:
+        """Returns the oldest question of a session, or of all; waits until there is one."""
+        seen = self._changes
+        while not (waiting := self.pending(session_id)):
+            seen = await self.wait_for_change(seen)
+        return waiting[0]
 
     def _refuse_late(self, id: str, request: RequestKey | None) -> Err | None:
         if id in self._settled:

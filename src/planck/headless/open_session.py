@@ -56,7 +56,16 @@ _GO_ON_WITH_PLAN = "Go on with the plan."
 
 
 class OpenSession:
-    """One open session."""
+    """An open session: prompt it, follow its events, change it, close it.
+
+    Example:
+
+        async with Planck() as p:
+            session = await p.start()
+            for prompt in ("My name is Ada.", "What is my name?"):
+                result = await session.run(prompt)
+                print(result.text)
+    """
 
     def __init__(
         self,
@@ -66,7 +75,7 @@ class OpenSession:
         clock: Clock,
         left_out: tuple[str, ...] = (),
     ) -> None:
-        self.opened_at = log.opened_at
+        self.opened_at: int = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.left_out = left_out
         """Folders beside the workspace that its last run had, and that this process does not give it."""
@@ -88,6 +97,11 @@ class OpenSession:
     @property
     def _wired(self) -> SessionWiring:
         return self._parts.wired
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the whole team works in one view of the workspace."""
+        return self._wired.isolated
 
     @property
     def _log(self) -> SessionLog:
@@ -446,7 +460,7 @@ class OpenSession:
         return await rewind(self._log, self._team, to)
 
     async def suspend(self) -> None:
-        """Closes the session and leaves its open questions to whoever resumes it, in any process.
+        """Closes the session and leaves its open questions to the process that resumes it.
 
         A call that waits for an answer is asked about again then, under the same id and digest; nothing of it
         has run. Other turns end as interrupted.

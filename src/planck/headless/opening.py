@@ -13,7 +13,7 @@ import planck
 from planck.config.environment import has_collector
 from planck.context.compaction import BUILT_IN
 from planck.headless.embedding.arguments import SessionArguments, StartArguments, add_options, refuse
-from planck.headless.members.first import make_members
+from planck.headless.members.first import Objects, make_members
 from planck.headless.open_session import OpenSession
 from planck.headless.services.notices import find_missing_spans
 from planck.headless.session_setup import Runtime, SessionSetup
@@ -24,7 +24,7 @@ from planck.records.ports import Ids
 from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
-from planck.session.session import Past, read_past, resume_session
+from planck.session.session import Past, find_living, read_past, resume_session
 from planck.store.names import refuse_taken_id
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
     from planck.headless.embedding.hooks import Hooks, ProgramHooks
     from planck.headless.embedding.teams import AnyTeam, MadeTeam
+    from planck.headless.services.reopening import Left
     from planck.headless.services.spans import GivenTracer, Tracing
+
+
+ChooseOptions = Callable[["Left"], RunOptions]
 
 
 class Opener:
@@ -99,23 +103,25 @@ class Opener:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             opening.push_async_callback(wired.let_go)
             wired.team.granted.update(objects)
-            started = SessionStarted(
-                id=log.id,
-                name=log.name,
-                workspace=str(runtime.project.workspace),
-                version=planck.__version__,
-                options=plan.describe(chain(*objects.values())),
-                team=made.file.name if made else options.team or runtime.project.config.default_team or "",
-                request=request,
-            )
-            await wired.team.begin(specs, started)
-            for turn in past:
-                scribe = wired.team.orchestrator.actor.agent.scribe
-                scribe.turn += 1
-                await scribe.record(*turn)
+            name = made.file.name if made else options.team or runtime.project.config.default_team or ""
+            await wired.team.begin(specs, self._describe(log, plan, objects, name, request))
+            await _record_history(past, wired)
             opening.pop_all()  # it is open: from here on `aclose` does it
         self._observe(log, wired)
         return OpenSession(log, wired, runtime.providers, runtime.clock)
+
+    def _describe(
+        self, log: SessionLog, plan: SessionSetup, objects: Objects, team: str, request: RequestKey | None
+    ) -> SessionStarted:
+        return SessionStarted(
+            id=log.id,
+            name=log.name,
+            workspace=str(self._runtime.project.workspace),
+            version=planck.__version__,
+            options=plan.describe(chain(*objects.values())),
+            team=team,
+            request=request,
+        )
 
     def _choose_id(self, id: str, request: RequestKey | None, taken: Collection[str]) -> str:
         if id in taken:
@@ -136,9 +142,9 @@ class Opener:
         return self._logs.create_in_memory(id, name)
 
     async def resume(
-        self, id_or_name: str, given: SessionArguments, exact: RunOptions | None = None
+        self, id_or_name: str, given: SessionArguments, choose: ChooseOptions | None = None
     ) -> OpenSession:
-        """`exact`: all options, whatever the session was left with."""
+        """`choose` makes all options out of how the session was left; None: it keeps what `given` leaves."""
         runtime = self._runtime
         runtime.project.check_place()
         if (store := given["store"]) is not None:
@@ -152,8 +158,8 @@ class Opener:
                 from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(runtime.project, log)
-            past, options, limits = self._look_back(log, given, exact)
-            if exact is None:
+            past, options, limits = self._look_back(log, given, choose)
+            if choose is None:
                 _check_tools(log, past, given["tools"])
             plan = SessionSetup(
                 runtime,
@@ -164,30 +170,30 @@ class Opener:
                 deps=given["deps"],
                 hooks=_join_hooks(given["hooks"]),
                 limits=limits,
-                kept=exact is None,
+                kept=choose is None,
             )
             opened = await self._wire(log, plan, past, opening)
             opening.pop_all()
         return opened
 
     def _look_back(
-        self, log: SessionLog, given: SessionArguments, exact: RunOptions | None
+        self, log: SessionLog, given: SessionArguments, choose: ChooseOptions | None
     ) -> tuple[Past, RunOptions, Limits | None]:
         """Returns what the log says, and the options and limits of this run.
 
         An imported log widens nothing by its words.
         """
-        if exact is not None:
-            return read_past(log.store.read()), exact, None
         from planck.headless.services.reopening import LeftFold, carry_over, keep_limits  # only for a resume
 
         project, fold = self._runtime.project, LeftFold()
         past = read_past(fold.follow(log.store.read()))
+        if choose is not None:
+            return past, _keep_view(past, choose(fold.left)), None
         kept = carry_over(fold.left, project.config.permissions.mode, ours=not log.imported)
         if "mode" in (project.flags.get("permissions") or {}):  # an argument, if not one of `resume`
             kept = replace(kept, mode=None)
         limits = keep_limits(fold.left, project.config.limits, project.flags.get("limits") or {})
-        return past, add_options(kept, given["settings"], given), limits
+        return past, _keep_view(past, add_options(kept, given["settings"], given)), limits
 
     async def _wire(
         self, log: SessionLog, plan: SessionSetup, past: Past, opening: AsyncExitStack
@@ -199,11 +205,18 @@ class Opener:
         wired = SessionWiring(plan, log.journal, place, lead_model=other, imported=log.imported)
         opening.push_async_callback(wired.let_go)
         resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+        facts = list(chain(*past.facts.values()))
+        told = await wired.mount_views(find_living(past), facts)
         if log.has_recordings:
             from planck.session.recovery import recover_recordings  # few sessions are cut in a command
 
-            await recover_recordings(log, runtime.project.root)
-        await resume_session(log, resumed, wired.team, past)
+            open_views = wired.views.by_agent if wired.views else {}
+            await recover_recordings(log, runtime.project.root, open_views)
+        if before.landing:
+            from planck.session.landing.finish import recover_logged  # few sessions are cut in a landing
+
+            await recover_logged(log, runtime.project.root, runtime.providers.keyring.redactor())
+        await resume_session(log, resumed, wired.team, past, told)
         added = before.options.added if before.options else ()
         left_out = tuple(folder for folder in added if folder not in runtime.project.added)
         opened = OpenSession(log, wired, runtime.providers, runtime.clock, left_out)
@@ -276,6 +289,12 @@ def _check_tools(log: SessionLog, past: Past, tools: Sequence[Tool]) -> None:
         )
 
 
+def _keep_view(past: Past, options: RunOptions) -> RunOptions:
+    """A session that worked in a view of its own goes on there: its work is in it."""
+    isolated = past.before.options is not None and past.before.options.isolated
+    return replace(options, isolated=True) if isolated else options
+
+
 def _join_hooks(hooks: "Sequence[Hooks]") -> "ProgramHooks | None":
     if not hooks and isinstance(hooks, tuple):
         return None
@@ -290,6 +309,13 @@ def _read_history(history: Sequence[Mapping[str, Any]], agent_id: str, ids: Ids)
     from planck.headless.embedding.history import read_history  # few sessions begin with one
 
     return read_history(history, agent_id, ids)
+
+
+async def _record_history(past: list[list[View]], wired: SessionWiring) -> None:
+    for turn in past:
+        scribe = wired.team.orchestrator.actor.agent.scribe
+        scribe.turn += 1
+        await scribe.record(*turn)
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:

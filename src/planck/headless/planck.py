@@ -1,8 +1,8 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from planck.archive.archive import Archive
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
+    from planck.config.resources import Resources
     from planck.headless.embedding.teams import AnyTeam
+    from planck.headless.services.reopening import Left
+    from planck.headless.services.stored_views import StoredViews
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
@@ -56,7 +59,14 @@ if TYPE_CHECKING:
 
 
 class Planck:
-    """A home, a workspace and a configuration, from which sessions are started and resumed."""
+    """A home, a workspace and a configuration, from which sessions are started and resumed.
+
+    Example:
+
+        async with Planck(workspace=".") as p:
+            session = await p.start(mode="read-only")
+            result = await session.run("Say hello.")
+    """
 
     @spell_out(PlanckArguments)
     def __init__(
@@ -105,13 +115,14 @@ class Planck:
         shared: Shares | None,
     ) -> None:
         self.project = project
-        self.home, self.workspace = project.home, project.workspace
-        self.trust = project.trust
-        self.resources = project.resources
-        self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
+        self.home: Path = project.home
+        self.workspace: Path = project.workspace
+        self.trust: Trust = project.trust
+        self.resources: Resources = project.resources
+        self.sessions_dir: Path = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         ids = RandomIds()
-        self.peers = Peers(project, clock=self._clock)
+        self.peers: Peers = Peers(project, clock=self._clock)
         self._providers = Providers(project, self._clock, dict(given["providers"] or {}), shared)
         self._runtime = Runtime(
             project=project,
@@ -263,14 +274,18 @@ class Planck:
             raise refuse("resume takes the id or the name of a session, or a store.")
         return self._track(await self._opener.resume(id_or_name, given))
 
-    async def reopen(self, id_or_name: str, options: RunOptions) -> OpenSession:
+    async def reopen(
+        self, id_or_name: str, options: "RunOptions | Callable[[Left], RunOptions]"
+    ) -> OpenSession:
         """Opens a stored session with these options alone, whatever it was left with.
 
-        For frontends, which have rules of their own for what a session keeps. A program uses `resume`.
+        For frontends, which have rules of their own for what a session keeps: a function makes the options
+        out of how it was left. A program uses `resume`.
         """
         self._check_open()
         given = complete(Planck.reopen, SessionArguments, SessionArguments())
-        return self._track(await self._opener.resume(id_or_name, given, options))
+        choose = options if callable(options) else lambda _: options
+        return self._track(await self._opener.resume(id_or_name, given, choose))
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
@@ -296,6 +311,17 @@ class Planck:
         self._check_open()
         self.project.check_place()
         return self._logs.hold(id_or_name, self.project.root)
+
+    @asynccontextmanager
+    async def hold_views(self, id_or_name: str) -> "AsyncGenerator[StoredViews, None]":
+        """Holds a stored session, to land or drop what its agents changed in views of their own."""
+        from planck.headless.services.stored_views import open_views  # most sessions have no views
+
+        self._check_open()
+        self.project.check_place()
+        held = self._logs.hold_log(id_or_name, self.project.root)
+        async with held as log, open_views(log, self.project, self._runtime.ids) as views:
+            yield views
 
     async def model(self, name: str = "") -> ModelSpec:
         """Resolves an alias, `provider/model` or the default; see `default_model`."""

@@ -60,7 +60,7 @@ class Prompts:
             self._done.setdefault(fact.request.key, (fact.request.digest, accepted))
 
     def end(self) -> None:
-        """The session is closed: whoever waits finds that out for itself."""
+        """The session is closed: each waiting request finds that out for itself."""
 
     def find(self, request: RequestKey) -> Accepted | None:
         """Returns what was answered to it; None: it is new."""

@@ -27,7 +27,7 @@ from planck.permissions.approver import Approvals, Approver
 from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.gate import Gate
 from planck.records.amounts import MAX_COUNT, MAX_USD, Allowance
-from planck.records.authority import CHANGELESS, Mode
+from planck.records.authority import CHANGELESS, Authority, Mode
 from planck.records.messages import Message
 from planck.records.outcome import ErrorKind, say_option
 from planck.records.ports import Clock, Ids
@@ -84,7 +84,8 @@ class SessionSetup:
         does not have now, which is an error only where somebody wrote the name just now.
         """
         project, config = runtime.project.fork(), runtime.project.config
-        self.runtime = runtime = msgspec.structs.replace(runtime, project=project)
+        runtime = msgspec.structs.replace(runtime, project=project)
+        self.runtime: Runtime = runtime
         self.session_id = session_id
         self.deps = deps
         self.hooks = hooks
@@ -93,12 +94,14 @@ class SessionSetup:
         self.spills = spills
         """What is kept beside the log."""
         self.stored = stored
+        self.team_tools: dict[str, Tool]
         own, self.team_tools = split_team_tools(tools, session_id)
-        self.tools = SessionTools(project, spills, own, dry_run=options.dry_run)
+        self.tools: SessionTools = SessionTools(project, spills, own, dry_run=options.dry_run)
         mode = _read_mode(options.mode) if options.mode else config.permissions.mode
         mode = _protect_own(mode, project.roots)
-        self.limits = limits = limits or config.limits
-        self.ceiling = session_ceiling(mode, project.roots, limits.spawn_depth)
+        limits = limits or config.limits
+        self.limits: Limits = limits
+        self.ceiling: Authority = session_ceiling(mode, project.roots, limits.spawn_depth)
         """What no agent of the session exceeds."""
         allowed = read_allowance(options)
         if options.max_steps is not None and options.max_steps < 1:
@@ -106,8 +109,8 @@ class SessionSetup:
                 ErrorKind.INVALID_ARGS, f"{say_option('--max-steps', 'max_steps')} must be at least 1."
             )
         whole = config.budget.amount if config.budget else UNLIMITED
-        self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
-        self.bounds = Bounds(
+        self.accounts: Accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
+        self.bounds: Bounds = Bounds(
             options.max_steps or limits.steps,
             Purse(self.accounts, self.accounts.run),
             calls=limits.calls,
@@ -116,10 +119,10 @@ class SessionSetup:
         asked = runtime.approver
         approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
         flags = self._read_tool_flags()
-        self.withheld = flags.withheld if flags else ()
+        self.withheld: tuple[str, ...] = flags.withheld if flags else ()
         """Patterns of tools that no agent of this run has."""
         self._rules = RuleBook(project, flags.rules if flags else ())
-        self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals, is_own=self.tools.is_own)
+        self.gate: Gate = Gate(self._rules, ids=runtime.ids, approvals=approvals, is_own=self.tools.is_own)
 
     def _read_tool_flags(self) -> ToolFlags | None:
         """Returns the rules that the run's own flags come to, and the tools that they forbid."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from planck.config.project import Project
@@ -15,9 +16,11 @@ from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
-from planck.tools.command_recording import CommandRecording
+from planck.tools.command_recording import CommandRecording, make_recording
 from planck.workspace.process.jobs import Jobs, ShellCommand
-from planck.workspace.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 
 def make_built_in_tools(
@@ -54,12 +57,13 @@ class SessionTools:
         self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
         on = project.config.undo.commands and not dry_run
-        self._recording = CommandRecording(_make_recording, spills, project.command_environ) if on else None
+        self._recording = CommandRecording(make_recording, spills, project.command_environ) if on else None
         built_in = make_built_in_tools(project, self, spills, self._jobs, self._views, self._recording)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
-        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own], self._recording)
+        built_in_names = [*self._built_in, *self._own]
+        self._files = ToolFiles(project, spills.folder, built_in_names, self._views, self._recording)
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
         self._given: WeakSet[Tool] = WeakSet(self._own.values())
@@ -131,6 +135,10 @@ class SessionTools:
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])
 
+    def give_view(self, agent_id: str, view: "View | None") -> None:
+        """Has an agent's tools work in a view of its own; None: in the workspace."""
+        self._views.give(agent_id, view)
+
     def end(self, agent_id: str) -> None:
         """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""
         self._views.end(agent_id)
@@ -149,12 +157,6 @@ class SessionTools:
         await self._jobs.record_running()
 
 
-def _make_recording() -> Recording:
-    from planck.workspace.recording.client import SeccompRecording  # not before the first command
-
-    return SeccompRecording()
-
-
 def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -170,7 +172,7 @@ def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]
 
 
 def check_tool(tool: object) -> None:
-    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    """Raises for something else than a tool: a bare function, most often."""
     if not isinstance(tool, Tool):
         raise InvalidTool(f"{tool!r} is not a Tool. Create one with Tool(...) or @tool.")
     if getattr(tool, "needs_object", False):

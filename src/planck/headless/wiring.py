@@ -1,5 +1,6 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -20,13 +21,15 @@ from planck.llm.provider import Provider
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
+from planck.records.events import View
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
 from planck.records.visible import fit_line
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
-from planck.session.proof import ProofFold
+from planck.session.outputs import IMAGES
+from planck.session.proof.fold import ProofFold
 from planck.team import by_id, names
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants, check_room, refuse_clash
@@ -44,7 +47,12 @@ from planck.workspace.sandbox.sandbox import list_confinable
 if TYPE_CHECKING:
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
+    from planck.session.landing.finish import Worker
+    from planck.session.landing.landings import Landings
+    from planck.session.views import SessionViews
+    from planck.toolkit.landing import Landed, Refused
     from planck.workspace.process.jobs import ShellCommand
+    from planck.workspace.views.view import View as WorkspaceView
 
 
 class Observer(Reader, Protocol):
@@ -90,6 +98,11 @@ class SessionWiring:
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._permits: dict[str, HookedPermit] = {}
         self._foreign: ExternalMembers | None = None
+        self.views: SessionViews | None = None
+        self._landings: Landings | None = None
+        self._bases: dict[str, tuple[str, ...]] = {}
+        """By view, the layers that it was rebased onto before a resume."""
+        """Of agents that have their own; None: nobody has."""
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
@@ -102,7 +115,7 @@ class SessionWiring:
             deps=plan.deps,
         )
         scribe = Scribe(journal, None)
-        self.hooks = Hooks(
+        self.hooks: Hooks = Hooks(
             runtime.project,
             plan.session_id,
             scribe,
@@ -119,7 +132,7 @@ class SessionWiring:
             self._find_asker,
             lambda: self.team.orchestrator.actor.agent,
         )
-        self.team = Team(
+        self.team: Team = Team(
             plan.session_id,
             journal=journal,
             ids=runtime.ids,
@@ -129,9 +142,11 @@ class SessionWiring:
             accounts=plan.accounts,
             proof=self.checks,
             hear_end=self._forget,
+            prepare=self._prepare,
+            lander=self,
         )
         fallback = options.fallback_model
-        self.seats = Seats(
+        self.seats: Seats = Seats(
             runtime.providers,
             runtime.peers,
             Briefing(self.team),
@@ -158,6 +173,11 @@ class SessionWiring:
         """The same for one that also hears the words, which costs something for each delta."""
         journal.listen(spans)
         self._observers.append(spans)
+
+    @property
+    def isolated(self) -> bool:
+        """Whether all agents work in one view."""
+        return self._plan.options.isolated
 
     @property
     def mode(self) -> Mode:
@@ -223,6 +243,14 @@ class SessionWiring:
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()
 
+    async def end_commands(self) -> None:
+        """Ends the commands that were left in the background."""
+        await self._plan.tools.aclose()
+
+    async def record_running(self) -> None:
+        """Records what commands in the background have changed until now."""
+        await self._plan.tools.record_running()
+
     @property
     def commands(self) -> "tuple[ShellCommand, ...]":
         return self._plan.tools.commands
@@ -235,11 +263,90 @@ class SessionWiring:
     async def let_go(self) -> None:
         """As `aclose`, of a session that could not be opened: no hook and no observer hears of that."""
         await close_all(
+            self.close_views,
             partial(self._runtime.peers.leave, self._journal),
             partial(by_id.forget, self.team),
             *([self._foreign.aclose] if self._foreign else ()),
             self._plan.tools.aclose,
         )
+
+    async def close_views(self) -> None:
+        """Ends what still runs in views, then lets go of them; the log is still open."""
+        if self.views is not None:
+            await close_all(self._plan.tools.aclose, self._drop_landed, self.views.aclose)
+
+    async def _prepare(self, spec: AgentSpec) -> Sequence[View]:
+        if self._site.dry_run or not (self._plan.options.isolated or spec.workspace == "own"):
+            return ()
+        return await self._open_views().prepare(spec)
+
+    async def mount_views(
+        self, living: Sequence[tuple[AgentSpec, Sequence[View]]], facts: Sequence[View]
+    ) -> dict[str, str]:
+        """Opens the views of a resumed session again; returns what agents must be told, by their ids."""
+        isolated = self._plan.options.isolated
+        if self._site.dry_run or not (isolated or any(spec.workspace == "own" for spec, _ in living)):
+            return {}
+        from planck.session.landing.finish import find_bases
+
+        self._bases = find_bases(facts)
+        return await self._open_views().mount_again(living, facts)
+
+    def list_views(self) -> list["WorkspaceView"]:
+        """Returns the views that are open."""
+        return [] if self.views is None else [*dict.fromkeys(self.views.by_agent.values())]
+
+    async def propose(self, agent_id: str, task: str) -> "Landed | Refused | None":
+        """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
+        if self.views is None or self._plan.options.isolated or self.views.find(agent_id) is None:
+            return None  # an isolated run lands as a whole, by its user
+        if self._landings is None:
+            from planck.session.landing.landings import Landings  # most sessions have no views
+            from planck.workspace.recording.local_images import LocalImages
+
+            images = LocalImages(self._plan.spills.folder / IMAGES)
+            self._landings = Landings(
+                self.views,
+                self._journal,
+                self._runtime.ids,
+                self._find_worker,
+                images=images,
+                rebased=self._bases,
+            )
+        return await self._landings.propose(agent_id, task)
+
+    async def _drop_landed(self) -> None:
+        """Drops the views that hold nothing which has not landed."""
+        if self.views is None or self._landings is None:
+            return
+        for agent_id, opened in [*self.views.by_agent.items()]:
+            if await asyncio.to_thread(self._landings.is_landed, opened):
+                await self.views.drop(agent_id, "landed")
+
+    def _find_worker(self, agent_id: str) -> "Worker":
+        from planck.session.landing.finish import Worker
+
+        _, gate = self._gates[agent_id]
+        rights = self._plan.gate.find_file_rights(gate.authority)
+        member = self.team.member(agent_id)
+        turn = member.actor.agent.turn if member else 0
+        return Worker(agent_id, self._names[agent_id], turn, self.root.under(rights))
+
+    def _open_views(self) -> "SessionViews":
+        if self.views is None:
+            from planck.session.views import SessionViews  # most sessions have none
+
+            project = self._runtime.project
+            self.views = SessionViews(
+                str(project.root.path),
+                str(project.views_folder / self._plan.session_id),
+                project.environ,
+                self._journal,
+                self._runtime.ids,
+                self._plan.tools.give_view,
+                shared=self._plan.options.isolated,
+            )
+        return self.views
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         """One agent with its tools, its gate and its seat; it writes through one scribe."""
@@ -257,6 +364,8 @@ class SessionWiring:
             # Sessions of one folder begin with the same words: one text for all that are open.
             # A command may have tried the sandbox since the session began: what is known then holds.
             place = msgspec.structs.replace(self._place, confinable=list_confinable())
+            if self.views is not None and (view := self.views.find(spec.id)):
+                place = msgspec.structs.replace(place, workspace=view.path, own=view.backend)
             base = sys.intern(compose_base(spec, self._others(spec), place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
@@ -309,12 +418,14 @@ class SessionWiring:
         team = self.team
         spec, tools = read_member(member, self._plan, self._runtime.ids, team.orchestrator.spec)
         [spec] = self._plan.authorise([spec])
+        arrival = await team.prepare(spec)
         refused = names.refuse("type", spec.type) or names.refuse("name", spec.name)
         refused = refused or check_room(team) or refuse_clash(team, spec)
         if refused:
+            team.forget(spec.id)
             raise PlanckError(refused.kind, refused.message, refused.details)
         try:
-            added = await team.add(spec, depth=1, tools=tools)
+            added = await team.add(spec, depth=1, tools=tools, facts=arrival)
         finally:
             if team.member(spec.id) is None:
                 team.granted.pop(spec.id, None)

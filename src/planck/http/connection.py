@@ -37,7 +37,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, pool: Pool, origin: Origin) -> None:
         self.origin = origin
-        self.idle_since = 0.0
+        self.idle_since: float = 0.0
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pool = pool
         self._transport: Any = None
@@ -126,9 +126,9 @@ class HttpResponse:
     """An answer, filled by the parser and read once; lets go of its connection at the end."""
 
     def __init__(self, connection: Connection) -> None:
-        self.status = 0
+        self.status: int = 0
         self.headers: dict[str, str] = {}
-        self.reusable = False
+        self.reusable: bool = False
         self._connection: Connection | None = connection
         self._origin = connection.origin
         self._parser: Any = httptools.HttpResponseParser(self)
@@ -260,12 +260,9 @@ class HttpResponse:
         else:  # 100 Continue and its like
             self.headers = {}
 
-    async def _wait(self) -> None:
+    def _wait(self) -> asyncio.Future[None]:
         self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

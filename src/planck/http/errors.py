@@ -22,7 +22,7 @@ class ProviderError(PlanckError):
     ) -> None:
         super().__init__(kind, message, details)
         self.retry_after = retry_after
-        self.why = why or self.err.full_message
+        self.why: str = why or self.err.full_message
 
 
 class AuthError(PlanckError):

@@ -25,7 +25,7 @@ class Lobby:
         self._deadlines: dict[GuardedProtocol, float] = {}
         """In the order in which they end: all have the same patience."""
         self._timer: asyncio.TimerHandle | None = None
-        self.connections = 0
+        self.connections: int = 0
 
     @property
     def full(self) -> bool:

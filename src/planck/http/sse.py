@@ -28,7 +28,7 @@ class Sse:
         if self._first and not self._skip_bom():
             return []
         events: list[bytes] = []
-        if buffer.find(b"\n\n", max(self._scanned - 1, 0)) >= 0:
+        if buffer.find(b"\n\n", self._scanned) >= 0:
             *blocks, rest = bytes(buffer).split(b"\n\n")
             buffer[:] = rest
             # Most are one line each, and there may be thousands: those cost no call.
@@ -36,9 +36,11 @@ class Sse:
                 block[6:] if block[:6] == b"data: " and _LF not in block else _data(block) for block in blocks
             ]
             events = [data for data in found if data is not None] if None in found else found
-        self._scanned = len(buffer)
-        if self._scanned > self._limit:
-            raise _too_large(self._limit)
+        self._scanned = 0
+        if buffer:
+            self._scanned = len(buffer) - 1  # the line end at its end may be the first of two
+            if len(buffer) > self._limit:
+                raise _too_large(self._limit)
         return events
 
     def rest(self) -> bytes | None:

@@ -92,7 +92,7 @@ class HttpTransport:
         self._tls: ssl.SSLContext | None = None
         self._reached: set[tuple[str, int]] = set()
         """Servers of this machine that took a connection: one that is gone may be starting again."""
-        self.reading = memoryview(bytearray(_READ_BYTES))
+        self.reading: memoryview[int] = memoryview(bytearray(_READ_BYTES))
         self._closed = False
         """Connections that are still being made though nobody wants them any more."""
 

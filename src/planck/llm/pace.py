@@ -27,7 +27,7 @@ class Paces:
         self.limits = limits
         self.nodes = 1
         """Among how many machines `rpm` and `tpm` are divided."""
-        self.not_before = 0.0
+        self.not_before: float = 0.0
         """Of the loop's time: a machine that has just come waits until the others know of it."""
         self.on_limited: Callable[[str, float], None] | None = None
         """Told which model was refused, and for how many seconds nobody asks it."""

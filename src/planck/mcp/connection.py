@@ -41,7 +41,7 @@ from planck.toolkit.tool import Outcome
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_PAGES = 64
 _LIST_GAP = 0.2

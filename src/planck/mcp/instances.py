@@ -28,8 +28,8 @@ EXECUTOR_GRACE = 10.0
 class Instances:
     def __init__(self, launch: Launch, clock: Clock, listener: PeerListener) -> None:
         """`listener` hears of the first instance, and of no confined one but that it failed."""
-        self.own = Peer(launch, clock, listener)
-        self.confinable = launch.confinable
+        self.own: Peer = Peer(launch, clock, listener)
+        self.confinable: bool = launch.confinable
         """Whether its calls may be confined: until one could not be."""
         self.launch = launch
         self._clock = clock

@@ -34,7 +34,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 from planck.workspace.process.rpc import UnknownMethod
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _LIST_GAP = 0.2
 """Seconds between two lists: a peer that tells of changes without end is asked no more often."""
@@ -50,7 +50,7 @@ class LineConnection:
     def __init__(self, peer: Peer) -> None:
         self.over: Err | None = None
         self.in_flight: set[Call] = set()
-        self.afresh = False
+        self.afresh: bool = False
         self._peer = peer
         self._launch = peer.launch
         self._refusal: FinalError | None = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from planck.mcp.elicitation import Person
     from planck.mcp.line_connection import LineConnection
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 RESTARTS = 3
 RESTART_WINDOW = 60.0
@@ -101,15 +101,15 @@ class Peer:
 
     def __init__(self, launch: Launch, clock: Clock, listener: PeerListener | None = None) -> None:
         self.launch = launch
-        self.state = State.STARTING
-        self.detail = ""
-        self.starts = 0
-        self.tools = Listing(())
+        self.state: State = State.STARTING
+        self.detail: str = ""
+        self.starts: int = 0
+        self.tools: Listing = Listing(())
         self._clock = clock
         self._listener = listener
         self.waiting: deque[Call] = deque()
         """Calls that wait to be sent, however often the peer is started."""
-        self.wake = asyncio.Event()
+        self.wake: asyncio.Event = asyncio.Event()
         """Set for the connection: there is something to send, or to end."""
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()

@@ -91,8 +91,8 @@ class Launch:
     start: a question about its calls said it."""
     address = ""
     """The origin that it is reached at; empty: it is a process of this machine."""
-    start_timeout = 60.0
-    probe_timeout = 10.0
+    start_timeout: float = 60.0
+    probe_timeout: float = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""
 
     @property

@@ -23,8 +23,8 @@ _GATHER = 0.001
 class Wire:
     def __init__(self, lines: Duplex) -> None:
         self._lines = lines
-        self.incoming = Incoming(self)
-        self.outgoing = Outgoing(self)
+        self.incoming: Incoming = Incoming(self)
+        self.outgoing: Outgoing = Outgoing(self)
         self._bad_lines = 0
         self._is_foul = False
         """The peer broke the protocol: what it said behind that is not heard."""

@@ -17,7 +17,7 @@ from planck.toolkit.scribe import Scribe
 if TYPE_CHECKING:
     from planck.peers.open_peer import OpenServer
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_QUESTIONS = 5
 """To one server's changes: one that changes without end must not wear its user out."""

@@ -20,7 +20,7 @@ from planck.toolkit.toolset import Arrivals, ToolSet
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
     from planck.peers.open_peer import OpenPeer
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class _Holder(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from planck.mcp.listing import ListedTool, Listing
 from planck.records import codec
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_BYTES = 4 << 20
 

@@ -27,7 +27,7 @@ from planck.sidecar.host import SidecarLaunch, SidecarTool
 from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace.sandbox.programs import tell_confined
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 def find_confined(planned: PlannedPeer, project: Project) -> str:
@@ -82,24 +82,24 @@ class OpenPeer:
     """Listens to its instances: passes states on to sessions, and its tools to agents."""
 
     instances: Instances | None = None
-    problem = ""
+    problem: str = ""
     """Why it has no instances."""
     disabled = False
     """Whether the user turned it off, which is no error."""
-    confined = ""
+    confined: str = ""
     """Why its first instance, too, runs in the sandbox."""
     compactors: tuple[str, ...] = ()
 
     def __init__(self, planned: PlannedPeer, project: Project, clock: Clock, handout: Handout) -> None:
         """Starts nothing yet; what can't be opened says why in its report."""
-        self.component = planned.component
-        self.name = planned.name
+        self.component: str = planned.component
+        self.name: str = planned.name
         self.tools: dict[str, Tool] = {}
         self._handout = handout
         self._sessions = handout.sessions
         self._listed: dict[str, ListedTool] = {}
         self._file = ListingFile(project.home, self.component, self.name, str(planned.place))
-        self.listed_before = False
+        self.listed_before: bool = False
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
             launch = self._make_launch(planned, project)

@@ -15,7 +15,7 @@ import msgspec
 from planck.closing import close_all, close_together
 from planck.config.project import Project
 from planck.peers.handout import Handout
-from planck.peers.plan import PlannedServer, PlannedSidecar, plan_peers
+from planck.peers.plan import PeerPlan, PlannedServer, PlannedSidecar, plan_peers
 from planck.peers.sessions import Sessions
 from planck.permissions.gate import Gate
 from planck.records.messages import Message
@@ -48,7 +48,7 @@ class PeerReport(msgspec.Struct, frozen=True):
 
 class Peers:
     def __init__(self, project: Project, *, clock: Clock) -> None:
-        self.plan = plan_peers(project.resources)
+        self.plan: PeerPlan = plan_peers(project.resources)
         self.open: Sequence[OpenPeer] = ()
         """What was started of the plan."""
         self._started = False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class SessionPerson:
     def __init__(self, server: "OpenPeer", ctx: ToolContext, approvals: Approvals) -> None:
-        self.session_id = ctx.session_id
+        self.session_id: str = ctx.session_id
         self._server = server
         self._ctx = ctx
         self._approvals = approvals

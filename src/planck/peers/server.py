@@ -153,16 +153,16 @@ class ServerLaunch(Launch):
         self.name = name
         self.guarded = guarded
         self._elsewhere = elsewhere
-        self.url = spec.url
-        self.address = find_origin(spec.url) if spec.url else ""
+        self.url: str = spec.url
+        self.address: str = find_origin(spec.url) if spec.url else ""
         self._sign_in = sign_in
-        self.prefix = tool_prefix(name)
-        self.confinable = not spec.url
+        self.prefix: str = tool_prefix(name)
+        self.confinable: bool = not spec.url
         self._spec = spec
         self._cwd = folder / spec.cwd if spec.cwd else folder
         self._environment = {**allowed(environment), **spec.env}
         self._network = read_network(environment)
-        self.digest = hashlib.sha256(codec.encode([__version__, spec, str(folder)])).hexdigest()
+        self.digest: str = hashlib.sha256(codec.encode([__version__, spec, str(folder)])).hexdigest()
 
     def open(self) -> AbstractAsyncContextManager[Link]:
         if self._spec.url:

@@ -19,7 +19,7 @@ _MAX_DETAIL = 2_000
 
 class Sessions:
     def __init__(self) -> None:
-        self.closed = False
+        self.closed: bool = False
         """Whether what peers still say of their tools comes too late for anybody."""
         self.changes: list[ServerChanges] = []
         self._gates: weakref.WeakKeyDictionary[Journal, Gate | None] = weakref.WeakKeyDictionary()

@@ -20,7 +20,16 @@ PATIENCE = 3600.0
 
 
 class Approver(Protocol):
-    """Somebody outside the team: agents can't reach it."""
+    """Answers the permission requests of agents; pass it as `Planck(approver=...)`.
+
+    Example:
+
+        class Nobody:
+            async def decide(self, question: Question) -> Answer:
+                return Answer(question.id, question.digest, allow=False, reason="Ask me tomorrow.")
+
+        planck.run("Say hello.", approver=Nobody())
+    """
 
     async def decide(self, question: Question) -> Answer:
         """Returns the user's answer; is cancelled when the call that waits is gone.

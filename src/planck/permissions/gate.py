@@ -15,6 +15,7 @@ from planck.permissions.policy import (
     Verdict,
     ask_about_address,
     close_roots,
+    find_file_rights,
     find_offer,
     find_trial,
     judge,
@@ -118,6 +119,10 @@ class Gate:
             return verdict
         around = self.rules.policy_context(authority.mode)
         return find_offer(authority, around, verdict, tool.name, args, missing=missing)
+
+    def find_file_rights(self, authority: Authority) -> Confinement:
+        """Returns where an agent with this authority may write files now."""
+        return find_file_rights(authority, self.rules.policy_context(authority.mode))
 
     def judge_again(
         self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]
@@ -246,7 +251,7 @@ class AgentGate:
         `object_to` may say no in the user's place. `find_ceiling` returns the strictest mode of now, where
         `authority` is kept from the time of the call. `folders`: the user may be asked for one more.
         """
-        self.agent_id = scribe.agent_id or ""
+        self.agent_id: str = scribe.agent_id or ""
         self.name = name
         self.delegator = delegator
         self._gate = gate

@@ -324,6 +324,11 @@ def _rights(
     )
 
 
+def find_file_rights(authority: Authority, around: PolicyContext) -> Confinement:
+    """Returns where an agent may write files, for what lands from its own view."""
+    return _rights(authority, around)
+
+
 def _explain_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str) -> str:
     contained = confinable and not no_sandbox
     no_sandbox = f", and no suitable sandbox works here: {no_sandbox}" if confinable and no_sandbox else ""

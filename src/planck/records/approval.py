@@ -51,7 +51,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user is asked: in the log `permission_request`, on a board a row, over HTTP `Pending`."""
+    """A permission request: in the log `permission_request`, over HTTP `Pending`.
+
+    Example:
+
+        print(question.agent, question.tool, question.text)
+        print(question.preview)  # of a write or an edit: a diff
+    """
 
     id: str
     agent_id: str
@@ -108,7 +114,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the user decides about one `Question`, which it names by id and digest."""
+    """What the user decides about one `Question`, which it names by id and digest.
+
+    Example:
+
+        answer = Answer(question.id, question.digest, allow=False, reason="Ask me tomorrow.")
+    """
 
     question_id: str
     digest: str

@@ -6,7 +6,12 @@ import msgspec
 
 
 class Mode(StrEnum):
-    """What agents may do without a question, from the strictest mode to the widest."""
+    """What agents may do without a question, from the strictest mode to the widest.
+
+    Example:
+
+        planck.run("Say hello.", mode=Mode.READ_ONLY)
+    """
 
     READ_ONLY = "read-only"
     PLAN = "plan"

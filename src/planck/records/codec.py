@@ -1,5 +1,6 @@
 """Our JSON: the only place that encodes or decodes what we store and send."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ DecodeError = msgspec.DecodeError  # ValidationError included
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
-encode = _encoder.encode
+encode: Callable[[Any], bytes] = _encoder.encode
 
 
 def trimmed(data: bytes | msgspec.Raw) -> bytes:
@@ -40,3 +41,13 @@ def decode_as(data: bytes | str, type_: type[T]) -> T:
 
 def _unreadable(problem: Exception) -> DecodeError:
     return DecodeError("it is nested too deeply" if isinstance(problem, RecursionError) else str(problem))
+
+
+def drop_examples(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Returns schemas of classes without the examples of their docstrings, which are in Python."""
+    return {name: _drop_example(schema) for name, schema in schemas.items()}
+
+
+def _drop_example(schema: dict[str, Any]) -> dict[str, Any]:
+    text, example, _ = schema.get("description", "").partition("Example:\n")
+    return {**schema, "description": text.strip()} if example else schema

@@ -3,7 +3,7 @@
 Unknown types and fields survive by construction: nothing here decodes `data` until somebody asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -170,6 +170,35 @@ class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
     noted = True
     status: Literal["destroyed", "failed"]
     reason: str
+
+
+class ViewOpened(View, frozen=True, kw_only=True):
+    """An agent works in a tree of its own from here on; it is there, and its next turn begins in it."""
+
+    type: ClassVar[str] = "view_opened"
+    plain = True
+    names_paths = True
+    noted = True
+    view: str
+    agent_id: str
+    backend: Literal["overlay", "worktree"]
+    layers: tuple[str, ...] = ()
+    """What it lies on, topmost first, by their names in the session's folder of views."""
+    exact: bool = True
+    """False: it has nothing that git ignores, and another path."""
+    notice: str = ""
+    """What the user should know of it."""
+
+
+class ViewDropped(View, frozen=True, kw_only=True):
+    """A view goes, with what was changed in it; recorded before."""
+
+    type: ClassVar[str] = "view_dropped"
+    plain = True
+    noted = True
+    view: str
+    why: str
+    """`unchanged`, `landed`, `lost`, or who dropped it."""
 
 
 _WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
@@ -447,7 +476,7 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
     type: ClassVar[str] = "file_changed"
-    unseen = ("before", "keys")
+    unseen: ClassVar[tuple[str, ...]] = ("before", "keys")
     plain = True
     names_paths = True
     call_id: str
@@ -504,13 +533,98 @@ class CommandRecorded(View, frozen=True, kw_only=True):
     """Whether the command goes on in the background: what it changes later is recorded then."""
 
 
+class LandingConflict(msgspec.Struct, frozen=True):
+    path: str
+    why: str
+
+
+class LandingProposed(View, frozen=True, kw_only=True):
+    """An agent's view differs from what it began with, and is to be merged into the workspace."""
+
+    type: ClassVar[str] = "landing_proposed"
+    behind_checkpoint = True
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    view: str
+    layers: tuple[str, ...]
+    """What it is compared with."""
+    paths: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    """Names that git ignores: they stay in the view."""
+    task: str = ""
+    """The message whose turn made the changes."""
+
+
+class LandingStarted(View, frozen=True, kw_only=True):
+    """In one commit with the `file_changed` of each path, before the first of them changes."""
+
+    type: ClassVar[str] = "landing_started"
+    plain = True
+    landing: str
+    paths: int
+
+
+class LandingSkipped(View, frozen=True, kw_only=True):
+    """One path of a landing was left as it is."""
+
+    type: ClassVar[str] = "landing_skipped"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    path: str
+    why: str
+
+
+class LandingFinished(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "landing_finished"
+    plain = True
+    noted = True
+    landing: str
+    paths: int
+    """How many the workspace has now as the landing made them."""
+    branch: str = ""
+    """The branch that has them as a commit; the workspace was not touched then."""
+
+
+class LandingRefused(View, frozen=True, kw_only=True):
+    """Nothing of it landed; the view keeps everything."""
+
+    type: ClassVar[str] = "landing_refused"
+    plain = True
+    names_paths = True
+    noted = True
+    landing: str
+    why: Literal["conflict", "check", "limit", "another_landed"]
+    conflicts: tuple[LandingConflict, ...] = ()
+    exit_code: int | None = None
+    """Of the check that failed."""
+
+
+class ViewRebased(View, frozen=True, kw_only=True):
+    """The view has what the workspace has now, and its own changes on top; it is compared with these layers
+    from here on."""
+
+    type: ClassVar[str] = "view_rebased"
+    plain = True
+    names_paths = True
+    view: str
+    layers: tuple[str, ...]
+    carried: int
+    """How many changes of its own it still has."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which both versions stand between markers."""
+
+
 class Compacted(View, frozen=True, kw_only=True):
     """From here on the agent's history is these messages: nothing before this event is needed to go on."""
 
     type: ClassVar[str] = "compacted"
     behind_checkpoint = True
     repeats = True
-    unseen = ("messages", "summary", "plan")
+    unseen: ClassVar[tuple[str, ...]] = ("messages", "summary", "plan")
     plain = True
     noted = True
     messages: tuple[Message, ...]
@@ -536,7 +650,7 @@ class Rewound(View, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "rewound"
     repeats = True
-    unseen = ("messages",)
+    unseen: ClassVar[tuple[str, ...]] = ("messages",)
     plain = True
     to: int
     messages: tuple[Message, ...]
@@ -722,7 +836,7 @@ def list_types(trait: str) -> frozenset[str]:
 
 DELTAS = list_types("delta")
 
-decode_event = msgspec.json.Decoder(Event).decode
+decode_event: Callable[[bytes | bytearray | memoryview | str], Event] = msgspec.json.Decoder(Event).decode
 """Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
 
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}

@@ -82,10 +82,10 @@ class History:
         self.messages: list[Message] = []
         self.unread: dict[str, Envelope] = {}
         """Envelopes that were recorded and not yet consumed, in order of arrival."""
-        self.turn_at = 0
+        self.turn_at: int = 0
         """Where the messages of the newest turn begin."""
-        self.in_turn = False
-        self.plan = ""
+        self.in_turn: bool = False
+        self.plan: str = ""
         """As `update_plan` showed it last."""
         self._open: list[_Open] = []
         self._wire_ids: set[str] = set()

@@ -40,9 +40,9 @@ class Ledger:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.models: dict[str, str] = {}
-        self.costs = Costs()
+        self.costs: Costs = Costs()
         self.accounts: dict[str, AccountRow] = {}
-        self.before = [0, 0, 0, 0, 0]
+        self.before: list[int] = [0, 0, 0, 0, 0]
         """By unit, what the session has spent."""
         self.run: BudgetSpent | None = None
         """The newest fact of a budget in USD."""

@@ -49,7 +49,15 @@ class StopReason(StrEnum):
 
 
 class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaults=True):
-    """What is said to a model in the user's place: texts, and images beside them."""
+    """What is said to a model in the user's place: texts, and images beside them.
+
+    Example:
+
+        from planck.records.messages import Image, Text
+
+        picture = Image("image/png", base64.b64encode(png).decode())
+        await session.run(UserMessage((Text("What is in this picture?"), picture)))
+    """
 
     parts: tuple[Text | Image, ...]
     sender: str = ""

@@ -11,7 +11,15 @@ T = TypeVar("T")
 
 
 class ErrorKind(StrEnum):
-    """The closed vocabulary of failures; callers and models branch on it."""
+    """The closed vocabulary of failures; callers and models branch on it.
+
+    Example:
+
+        try:
+            planck.run("Go on.", resume="no-such-session")
+        except PlanckError as problem:
+            assert problem.err.kind is ErrorKind.NOT_FOUND
+    """
 
     # tools
     INVALID_ARGS = "invalid_args"
@@ -76,7 +84,14 @@ class ErrorKind(StrEnum):
 
 
 class Ok(msgspec.Struct, Generic[T], frozen=True):
-    """Success; a tool's value is a string-keyed map whose `"output"` the model reads."""
+    """Success; a tool's value is a string-keyed map whose `"output"` the model reads.
+
+    Example:
+
+        outcome = Ok({"output": "42 passed", "count": 42})
+        if isinstance(outcome, Ok):
+            assert outcome.value["count"] == 42
+    """
 
     value: T
 
@@ -86,7 +101,15 @@ class Ok(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Err(msgspec.Struct, frozen=True):
-    """Failure; a kind outside `ErrorKind` can't be built."""
+    """Failure; a kind outside `ErrorKind` can't be built.
+
+    Example:
+
+        @tool
+        def find(name: str) -> str | Err:
+            "Find a user by name."
+            return Err(ErrorKind.NOT_FOUND, f"There is no user {name!r}. Check the name.")
+    """
 
     kind: ErrorKind
     message: str
@@ -140,20 +163,29 @@ def name_exception(problem: BaseException) -> str:
 def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:
     """Returns an error for a tool to return; raises `ValueError` for a kind that there is not.
 
-    error("not_found", "There is no such order.", {"id": 7})
+    Example:
+
+        error("not_found", "There is no such order.", {"id": 7})
     """
     return Err(ErrorKind(kind), message, details or {})
 
 
 class PlanckError(Exception):
-    """An `Err` on its way up; caught where failures become values again.
+    """An `Err` as an exception; `problem.err` has its kind, message and details.
 
     PlanckError
     ├── toolkit.ToolError       a tool's expected failure, unwrapped by the executor
     ├── llm.ProviderError       a model call's failure, wrapped by retry, ends the turn
     └── store.StoreError        the log can't be read or written
+
+    Example:
+
+        try:
+            planck.run("Say hello.", model="no-such-model")
+        except PlanckError as problem:
+            print(problem.err.kind, problem.err.message)
     """
 
     def __init__(self, kind: ErrorKind, message: str, details: dict[str, Any] | None = None) -> None:
-        self.err = Err(kind, message, details or {})
+        self.err: Err = Err(kind, message, details or {})
         super().__init__(str(self.err))

@@ -43,6 +43,8 @@ class ModelSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 Role = Literal["orchestrator", "worker"]
 
+Workspace = Literal["shared", "own"]
+
 EVERY_TOOL = "*"
 """Among the tools of a spec: all there are, also those that come later."""
 
@@ -100,6 +102,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """None: one of ours."""
     done_when: tuple[str, ...] = ()
     """Commands of the user's that must pass before a task of it counts as done."""
+    workspace: Workspace = "shared"
+    """`own`: it works in a view of the workspace, and nobody sees its changes until they land."""
 
     def check_model_changes(self) -> None:
         """Raises for an agent whose model is none of ours to change."""
@@ -194,9 +198,14 @@ class SharedOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class RunOptions(SharedOptions, frozen=True, kw_only=True):
-    """What one run of a session is told, beside the configuration; a default leaves it to the configuration.
+    """Options of one run of a session; a default leaves the option to the configuration.
 
     `team`, `name` and `agent` are for a new session. What the log keeps of it: `SessionOptions`.
+
+    Example:
+
+        pirate = RunOptions(system_prompt="You are a pirate.", disallowed_tools=("bash",))
+        planck.run("Say hello.", settings=pirate)
     """
 
     dry_run: bool = False
@@ -212,6 +221,8 @@ class RunOptions(SharedOptions, frozen=True, kw_only=True):
     """`edit`, `Bash(git log:*)`: what is run without a question."""
     disallowed_tools: tuple[str, ...] = ()
     """A name alone: no agent has the tool. With a pattern: such a call is denied."""
+    isolated: bool = False
+    """The whole team works in one view: the workspace stays as it is until that lands."""
 
     @property
     def budget(self) -> dict[str, float]:
@@ -252,6 +263,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     checks: tuple[str, ...] = ()
     """What the runtime ran before a run counted as done."""
     require_proof: bool = False
+    isolated: bool = False
+    """The whole team works in one view."""
     session_budget: dict[str, float] = {}
     """By unit, what the configuration gives the session over all its runs."""
     program_tools: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class Tally:
         self._answered: list[Attempt] = []
         self._cut: list[Attempt] = []
         self._in_flight: Attempt | None = None
-        self.unsent = False
+        self.unsent: bool = False
         """Nothing of the call in flight has left the machine yet, as far as its provider can tell."""
 
     def note_sent(self) -> None:
@@ -160,7 +160,7 @@ class Costs:
     """What each agent used of each model: a fold over `usage`."""
 
     def __init__(self, names: dict[str, str] | None = None) -> None:
-        self.names = names or {}
+        self.names: dict[str, str] = names or {}
         """By id, of the agents that there are, in the order in which they started."""
         self._spent: dict[tuple[str, str], Figures] = {}
         """By agent and model, in the order of their first use."""

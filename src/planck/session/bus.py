@@ -2,7 +2,7 @@
 agents are saying at this moment, for a reader that joins in the middle of a sentence."""
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -38,18 +38,15 @@ Piece = TextDelta | ThinkingDelta | ToolProgress
 _BURSTS = TextBurst, ThinkingBurst  # not `|`, which makes a type at each delta
 
 
-class Spoken:
+class Spoken(msgspec.Struct):
     """What an agent or a call puts out at once: as one event or one a delta, made when it is asked for."""
 
-    __slots__ = ("_event", "_events", "_ts", "agent_id", "delta", "turn")
-
-    def __init__(self, ts: str, agent_id: str | None, turn: int, delta: Piece) -> None:
-        self.agent_id = agent_id
-        self.turn = turn
-        self.delta = delta
-        self._ts = ts
-        self._event: Event | None = None
-        self._events: Sequence[Event] = ()
+    _ts: str
+    agent_id: str | None
+    turn: int
+    delta: Piece
+    _event: Event | None = None
+    _events: Sequence[Event] = ()
 
     @property
     def event(self) -> Event:
@@ -62,16 +59,15 @@ class Spoken:
     def events(self) -> Sequence[Event]:
         """One for each delta."""
         if not self._events:
-            ts, agent_id, turn, type = self._ts, self.agent_id, self.turn, self.delta.type
-            encode, raw = codec.encode, msgspec.Raw
-            self._events = (
-                [
-                    Event(None, ts, agent_id, turn, type, raw(encode({"text": text})))
-                    for text in self.delta.texts
+            delta = self.delta
+            if isinstance(delta, _BURSTS):
+                ts, agent_id, turn, type = self._ts, self.agent_id, self.turn, delta.type
+                encode, raw = codec.encode, msgspec.Raw
+                self._events = [
+                    Event(None, ts, agent_id, turn, type, raw(encode({"text": text}))) for text in delta.texts
                 ]
-                if isinstance(self.delta, _BURSTS)
-                else (self._event or self.say(self.delta.text),)
-            )
+            else:
+                self._events = (self._event or self.say(delta.text),)
         return self._events
 
     def say(self, text: str) -> Event:
@@ -97,7 +93,7 @@ class Listener(Reader, Protocol):
 
 
 class Bus:
-    """From one journal to whoever watches now; never waits for a reader."""
+    """Carries events from one journal to its present readers; never waits for a reader."""
 
     def __init__(self) -> None:
         self._readers: list[Reader] = []
@@ -112,10 +108,6 @@ class Bus:
     def publish(self, event: Event) -> None:
         for reader in self._readers:
             reader.push(event)
-
-    def speak(self, spoken: Spoken) -> None:
-        for listener in self.listeners:
-            listener.hear(spoken)
 
     def subscribe(self, *, words: bool = True) -> "Subscription":
         """`words`: also takes the deltas of an answer."""
@@ -160,8 +152,8 @@ class Subscription:
 
     def __init__(self) -> None:
         self.queue: deque[Event] = deque()
-        self.behind = False
-        self.ended = False
+        self.behind: bool = False
+        self.ended: bool = False
         self._waiter: asyncio.Future[None] | None = None
 
     def push(self, event: Event) -> None:
@@ -180,11 +172,12 @@ class Subscription:
         self.ended = True
         self._wake()
 
-    async def wait(self) -> None:
-        """Returns once there is something to take, to catch up with, or the end."""
-        if not (self.queue or self.behind or self.ended):
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
+    def wait(self) -> asyncio.Future[None]:
+        """Done once there is something to take, to catch up with, or the end."""
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        if self.queue or self.behind or self.ended:
+            self._wake()
+        return waiter
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -205,7 +198,7 @@ class Live:
     """Follows one session: deltas add to it, and what the log takes in leaves it."""
 
     def __init__(self) -> None:
-        self.agents: dict[str, _Speech] = {}
+        self.agents = defaultdict[str, _Speech](_Speech)
         """Those that have said something which the log does not know yet."""
 
     def snapshot(self) -> dict[str, LiveText]:
@@ -216,11 +209,11 @@ class Live:
     def hear(self, agent_id: str | None, delta: View) -> None:
         match delta:
             case TextDelta():
-                self._speech(agent_id).text.add(delta.text)
+                self.agents[agent_id or ""].text.add(delta.text)
             case ThinkingDelta():
-                self._speech(agent_id).thinking.add(delta.text)
+                self.agents[agent_id or ""].thinking.add(delta.text)
             case ToolProgress():
-                self._speech(agent_id).output.setdefault(delta.id, _Tail()).add(delta.text)
+                self.agents[agent_id or ""].output.setdefault(delta.id, _Tail()).add(delta.text)
             case Status(component="model", state="discarded"):  # the answer begins anew
                 if speech := self.agents.get(agent_id or ""):
                     speech.forget_answer()
@@ -238,12 +231,6 @@ class Live:
             speech.forget_answer()
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
             speech.output.pop(ended.id, None)
-
-    def _speech(self, agent_id: str | None) -> "_Speech":
-        id = agent_id or ""
-        if id not in self.agents:
-            self.agents[id] = _Speech()
-        return self.agents[id]
 
 
 class _Speech:
@@ -268,15 +255,15 @@ class _Tail:
     __slots__ = ("_pieces", "_size")
 
     def __init__(self) -> None:
-        self._pieces: deque[str] = deque()
+        self._pieces: list[str] = []
         self._size = 0
 
     def add(self, piece: str) -> None:
-        piece = piece[-TAIL:]
         self._pieces.append(piece)
         self._size += len(piece)
-        while self._size - len(self._pieces[0]) >= TAIL:  # characters, each of one byte at least
-            self._size -= len(self._pieces.popleft())
+        if self._size > 2 * TAIL:  # characters, each of one byte at least
+            self._pieces = ["".join(self._pieces)[-TAIL:]]
+            self._size = TAIL
 
     def read(self) -> str:
         text = "".join(self._pieces)

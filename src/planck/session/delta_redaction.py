@@ -1,6 +1,6 @@
 """Deltas without known keys: a key may come in pieces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -36,24 +36,19 @@ class DeltaRedaction:
     def __init__(self) -> None:
         self._held: dict[tuple[str | None, str], Entry] = {}
 
-    def redact(self, agent_id: str | None, turn: int, delta: View, redactor: Redactor) -> Iterator[Entry]:
-        """Yields what may be shown by now: what was held first, then the delta as far as it is safe."""
+    def redact(self, agent_id: str | None, turn: int, delta: View, redactor: Redactor) -> Sequence[Entry]:
+        """Returns what may be shown by now: what was held first, then the delta as far as it is safe."""
         if not isinstance(delta, PIECES):
-            yield from self._release(agent_id)
-            yield Entry(agent_id, turn, delta)
-            return
-        if isinstance(delta, BURSTS):
-            # One look at all of it is enough nearly always: it has no key, begins none and ends none.
-            if (agent_id, "") not in self._held and redactor.split(delta.text) == (delta.text, ""):
-                yield Entry(agent_id, turn, delta)
-                return
-            for one in delta.deltas:
-                yield from self.redact(agent_id, turn, one, redactor)
-            return
+            return *self._release(agent_id), Entry(agent_id, turn, delta)
         stream = delta.id if isinstance(delta, ToolProgress) else ""
         held = self._held.get((agent_id, stream))
+        if not held and not redactor.may_hold(delta.text):  # nearly always
+            return (Entry(agent_id, turn, delta),)
+        if isinstance(delta, BURSTS):
+            return [entry for one in delta.deltas for entry in self.redact(agent_id, turn, one, redactor)]
+        shown: list[Entry] = []
         if held and type(held.fact) is not type(delta):
-            yield from self._release(agent_id, stream)
+            shown += self._release(agent_id, stream)
             held = None
         begun = held.fact.text if held and isinstance(held.fact, PIECES) else ""
         safe, kept = redactor.split(begun + delta.text)
@@ -63,7 +58,8 @@ class DeltaRedaction:
             del self._held[agent_id, stream]
         if safe:
             same = safe == delta.text
-            yield Entry(agent_id, turn, delta if same else msgspec.structs.replace(delta, text=safe))
+            shown.append(Entry(agent_id, turn, delta if same else msgspec.structs.replace(delta, text=safe)))
+        return shown
 
     def release_before(self, event: Event) -> Iterator[Entry]:
         """Yields what is held of a text: it goes out before the event that completes it."""
@@ -77,6 +73,6 @@ class DeltaRedaction:
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
             yield from self._release(event.agent_id, ended.id)
 
-    def _release(self, agent_id: str | None, stream: str = "") -> Iterator[Entry]:
-        if held := self._held.pop((agent_id, stream), None):
-            yield held
+    def _release(self, agent_id: str | None, stream: str = "") -> Sequence[Entry]:
+        held = self._held.pop((agent_id, stream), None)
+        return (held,) if held else ()

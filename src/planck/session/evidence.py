@@ -147,7 +147,7 @@ _GIT_READERS = frozenset({"status", "diff", "log", "show", "blame"})
 
 
 def is_test(command: str) -> bool:
-    """Whether tests are run by some part of a command; of what is no plain list of words nothing is said."""
+    """Whether some part of a command runs tests; a part that is not a plain list of words does not count."""
     return any(_runs_tests(words) for words in _read_words(command))
 
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from planck.config.keys.credentials import Keyring
 from planck.records.ports import Ids
 from planck.session import undo
+from planck.session.landing.finish import recover_logged
 from planck.session.logs import SessionLog
 from planck.session.outputs import IMAGES
 from planck.workspace.paths.paths import Root
@@ -13,7 +14,14 @@ from planck.workspace.paths.paths import Root
 
 @asynccontextmanager
 async def hold(log: SessionLog, root: Root, ids: Ids, keys: Keyring) -> "AsyncGenerator[HeldSession, None]":
-    """Records what a killed process left to be recorded, and closes the log in the end."""
+    """Holds it for an undo; the log is closed in the end."""
+    async with hold_log(log, root, ids, keys):
+        yield HeldSession(log, root, ids, keys)
+
+
+@asynccontextmanager
+async def hold_log(log: SessionLog, root: Root, ids: Ids, keys: Keyring) -> AsyncGenerator[SessionLog, None]:
+    """Finishes and records what a killed process left, and closes the log in the end."""
     try:
         if damage := log.describe_damage():
             await log.journal.record(None, 0, *damage)
@@ -21,11 +29,12 @@ async def hold(log: SessionLog, root: Root, ids: Ids, keys: Keyring) -> "AsyncGe
             from planck.session.recovery import recover_recordings  # few sessions are cut in a command
 
             await recover_recordings(log, root)
+        await recover_logged(log, root, keys.redactor())
         held = HeldSession(log, root, ids, keys)
         left = undo.clean_up(log.store, held.root, held.old_contents())
         if left.untold:
             await log.tell(undo.describe_restored(left.untold), ids)
-        yield held
+        yield log
     finally:
         await log.aclose()
 

@@ -1,6 +1,6 @@
-"""Append, then publish: the one road from an agent to the log and to whoever watches."""
+"""Append, then publish: the one road from an agent to the log and its readers."""
 
-import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
@@ -13,8 +13,6 @@ from planck.records.events import (
     Draft,
     Event,
     FileChanged,
-    TextDelta,
-    ThinkingDelta,
     TurnEnd,
     View,
 )
@@ -25,8 +23,6 @@ from planck.session.bus import Bus, Listener, Live, Reader, Spoken, Subscription
 from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
-
-_SPOKEN = TextDelta, ThinkingDelta
 
 
 class SessionJournal:
@@ -40,9 +36,7 @@ class SessionJournal:
         self._redactor = redactor
         self._redaction = DeltaRedaction()
         self._tallies: list[Callable[[Event], None]] = []
-        self._looked: Redactor | None = None
-        """The keys as they were found in this step of the loop, for what models say in it."""
-        self.live = Live()
+        self.live: Live = Live()
         """It hears everything, also what nobody watches: somebody may join in the middle of a sentence."""
         store.watch(self)
 
@@ -76,28 +70,11 @@ class SessionJournal:
         return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        redactor = self._look(self._redactor, delta) if self._redactor else None
-        if not redactor:
+        if self._redactor is None:
             self._show(agent_id, turn, delta)
-        else:
-            for entry in self._redaction.redact(agent_id, turn, delta, redactor):
-                self._show(entry.agent_id, entry.turn, entry.fact)
-
-    def _look(self, look: Callable[[], Redactor], delta: View) -> Redactor:
-        """Looks for keys anew, which asks the disk, but once for all that models say in one step.
-
-        What they say in it was there before it began. What a command puts out may have been written after
-        that, by the line that wrote a key: it gets a look of its own.
-        """
-        if not isinstance(delta, _SPOKEN):
-            return look()
-        if self._looked is None:
-            self._looked = look()
-            asyncio.get_running_loop().call_soon(self._look_again)
-        return self._looked
-
-    def _look_again(self) -> None:
-        self._looked = None
+            return
+        for entry in self._redaction.redact(agent_id, turn, delta, self._redactor()):
+            self._show(entry.agent_id, entry.turn, entry.fact)
 
     def attach(self, reader: Reader) -> None:
         """From here on it gets what is published but the words, in the step that publishes it; see `Bus`."""
@@ -149,10 +126,15 @@ class SessionJournal:
                     subscription.queue.clear()
                     subscription.behind = False
                 caught_up = False
-                async for events in _until_behind(subscription, after):
-                    for event in events:
-                        after = event.seq or after
-                    yield events
+                while True:
+                    if subscription.queue:
+                        events, after = _take(subscription.queue, after)
+                        if events:
+                            yield events
+                    elif subscription.behind or subscription.ended:
+                        break
+                    else:
+                        await subscription.wait()
                 if subscription.ended and not subscription.queue and self._store.head <= after:
                     return
         finally:
@@ -178,8 +160,10 @@ class SessionJournal:
     def _show(self, agent_id: str | None, turn: int, delta: View) -> None:
         self.live.hear(agent_id, delta)
         if isinstance(delta, PIECES):
-            if self._bus.listeners:
-                self._bus.speak(Spoken(self._clock.now(), agent_id, turn, delta))
+            if listeners := self._bus.listeners:
+                spoken = Spoken(self._clock.now(), agent_id, turn, delta)
+                for listener in listeners:
+                    listener.hear(spoken)
             return
         if not self._bus.watched:
             return
@@ -241,29 +225,20 @@ def _drop_stale(subscription: Subscription, after: int) -> None:
         queue.popleft()
 
 
-async def _until_behind(subscription: Subscription, after: int) -> AsyncGenerator[Sequence[Event], None]:
-    queue = subscription.queue
-    while True:
-        while queue:
-            taken = list(queue)
-            queue.clear()
-            wanted = 0
-            for event in taken:
-                if event.seq is not None:
-                    if event.seq != after + 1:
-                        break
-                    after = event.seq
-                wanted += 1
-            if wanted:
-                yield taken[:wanted]
-            if wanted < len(taken):
-                if (taken[wanted].seq or 0) > after:
-                    return
-                queue.extendleft(reversed(taken[wanted + 1 :]))  # the reader asked for what comes later
-        if subscription.behind or subscription.ended:
-            subscription.behind = False
-            return
-        await subscription.wait()
+def _take(queue: deque[Event], after: int) -> tuple[list[Event], int]:
+    """Returns what goes on from `after`, and where it ends: before the first that was dropped."""
+    taken: list[Event] = []
+    while queue:
+        event = queue.popleft()
+        if event.seq is not None:
+            if event.seq <= after:  # the reader asked for what comes later
+                continue
+            if event.seq != after + 1:
+                queue.clear()
+                break
+            after = event.seq
+        taken.append(event)
+    return taken, after
 
 
 if TYPE_CHECKING:

@@ -52,8 +52,8 @@ class SessionLog:
         self.store = store
         self.journal = journal
         self.id = id
-        self.name = name
-        self.opened_at = store.head
+        self.name: str = name
+        self.opened_at: int = store.head
         self._library = library
 
     @property
@@ -193,6 +193,14 @@ class SessionLogs:
         async with hold(await self.open(id_or_name), root, self._ids, self._keys) as held:
             yield held
 
+    @asynccontextmanager
+    async def hold_log(self, id_or_name: str, root: "Root") -> AsyncGenerator[SessionLog, None]:
+        """The same for others who write facts of it."""
+        from planck.session.held import hold_log
+
+        async with hold_log(await self.open(id_or_name), root, self._ids, self._keys) as log:
+            yield log
+
     def _wrap(self, store: Store, id: str, name: str, own: "OwnStores | None" = None) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
         files = name_outputs(self._library.folder, id)
@@ -200,7 +208,7 @@ class SessionLogs:
 
 
 class OwnStores:
-    """In the place of a library: of a session whose store the program has."""
+    """Replaces a library for a session whose store the program has."""
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:

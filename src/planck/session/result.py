@@ -16,6 +16,8 @@ from planck.records.events import (
     ErrorEvent,
     Event,
     FileChanged,
+    LandingFinished,
+    LandingProposed,
     PermissionDecision,
     TurnEnd,
     TurnStart,
@@ -26,7 +28,7 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.usage import AgentCost, Costs, Usage
 from planck.records.visible import fit_line
-from planck.session.proof import CheckRow, ProofFold, RunEvidence, find_unproven
+from planck.session.proof.fold import CheckRow, ProofFold, RunEvidence, find_unproven
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
@@ -77,7 +79,13 @@ class Touched(msgspec.Struct):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a run: its status, its text, what it cost and what went wrong."""
+    """What came of a run: its status, its text, what it cost and what went wrong.
+
+    Example:
+
+        result = planck.run("Say hello.")
+        print(result.text if result.ok else result.errors, result.cost_usd)
+    """
 
     status: TurnStatus
     text: str = ""
@@ -148,6 +156,10 @@ class RunTally:
         self.names = self._costs.names
         self.touched: dict[str, Touched] = {}
         """By path: what changed in it."""
+        self.unlanded: dict[str, dict[str, Touched]] = {}
+        """The same in views, by view, of what has not landed."""
+        self._landings: dict[str, str] = {}
+        """By landing: its view."""
 
     def add(self, event: Event) -> None:
         if self._own:
@@ -157,9 +169,15 @@ class RunTally:
         match view(event):
             case FileChanged() as fact if event.seq is not None:
                 self._touch(event.seq, event.agent_id or "", fact)
-            case CommandRecorded(call_id=id):
+            case CommandRecorded(call_id=id, view=view_id):
+                changed = self.unlanded.get(view_id, {}) if view_id else self.touched
                 for path in self._by_call.pop(id, ()):
-                    self.touched[path].by = "command"
+                    if one := changed.get(path):
+                        one.by = "command"
+            case LandingProposed(landing=id, view=view_id):
+                self._landings[id] = view_id
+            case LandingFinished(landing=id):
+                self.unlanded.pop(self._landings.get(id, ""), None)
             case AgentStarted(agent=agent):
                 self._costs.names[agent.id] = agent.name
             case AssistantSaid() as said:
@@ -188,7 +206,8 @@ class RunTally:
         if isinstance(fact.image, str):  # git ignores it
             return
         self._by_call.setdefault(fact.call_id, set()).add(fact.path)
-        one = self.touched.setdefault(fact.path, Touched(seq, seq, agent_id, "tool"))
+        touched = self.unlanded.setdefault(fact.view, {}) if isinstance(fact.view, str) else self.touched
+        one = touched.setdefault(fact.path, Touched(seq, seq, agent_id, "tool"))
         one.last, one.agent_id = seq, agent_id
         one.by = "landing" if isinstance(fact.landing, str) else "tool"
 
@@ -238,7 +257,7 @@ _COUNTED = frozenset(
     fact.type
     for fact in (
         *(AgentStarted, AssistantSaid, UsageSpent, PermissionDecision, ErrorEvent, TurnStart, TurnEnd),
-        *(FileChanged, CommandRecorded),
+        *(FileChanged, CommandRecorded, LandingProposed, LandingFinished),
     )
 )
 """What a run's result is made of; the other events are not decoded for it."""

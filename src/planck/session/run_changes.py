@@ -8,8 +8,9 @@ from planck.records.events import Event, FileChanged, view
 from planck.session.result import ChangedFile, Touched
 from planck.session.undo_steps import is_binary
 from planck.session.undo_story import Look, OldContents
+from planck.workspace.paths.beneath import unescape
 from planck.workspace.recording.facts import NO_MODE, after_of, digest
-from planck.workspace.recording.states import State
+from planck.workspace.recording.states import State, read_state
 
 _MAX_PAIRS = 4_000_000
 """Lines of one side times those of the other that are compared in order; beyond it, they are only counted."""
@@ -56,8 +57,13 @@ def _tell_after(fact: FileChanged, before: State) -> State:
     return after
 
 
-def compare(pairs: Iterable[Pair], look: Look | None, names: Mapping[str, str]) -> Iterator[ChangedFile]:
-    """Yields those that differ, with the lines that were added and removed; blocks while it reads files."""
+def compare(
+    pairs: Iterable[Pair], look: Look | None, names: Mapping[str, str], *, landed: bool = True
+) -> Iterator[ChangedFile]:
+    """Yields those that differ, with the lines that were added and removed; blocks while it reads files.
+
+    `landed`: whether `look` looks at the workspace, and not at a view.
+    """
     for path, touched, before, after in pairs:
         now = after if after is not None else look(path) if look else None
         before_file, now_file = _as_file(before), _as_file(now)
@@ -71,8 +77,20 @@ def compare(pairs: Iterable[Pair], look: Look | None, names: Mapping[str, str]) 
             by=touched.by,
             added=added,
             removed=removed,
-            landed=True,
+            landed=landed,
         )
+
+
+def look_in(root: int) -> Look:
+    """Looks at a view, by a descriptor of its top folder."""
+
+    def look(path: str) -> State | None:
+        try:
+            return read_state(root, unescape(path))
+        except OSError:
+            return None
+
+    return look
 
 
 def _as_file(state: State | None) -> State | None:

@@ -1,7 +1,7 @@
 """A session from its log: its team rebuilt, or shown again what it was shown before."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -13,6 +13,8 @@ from planck.records.events import (
     Compacted,
     Event,
     FileChanged,
+    LandingFinished,
+    LandingStarted,
     ModeChanged,
     PermissionDecision,
     PermissionRequest,
@@ -27,7 +29,7 @@ from planck.records.events import (
 )
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import SessionOptions
+from planck.records.specs import AgentSpec, SessionOptions
 from planck.session.logs import SessionLog
 from planck.store.store import Log, SessionError, StoreError
 from planck.team.team import Team
@@ -43,6 +45,8 @@ class Before(msgspec.Struct, frozen=True):
     """Of the last run; None for an old log."""
     undone: bool
     """Whether files were undone since the resume before: that may have been interrupted."""
+    landing: bool
+    """Whether a landing was started and not finished."""
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -55,18 +59,25 @@ class Past(msgspec.Struct, frozen=True):
     """What was spent."""
 
 
-async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team, past: Past) -> None:
+def find_living(past: Past) -> list[tuple[AgentSpec, list[View]]]:
+    """Returns the agents that a resume builds again, with their facts."""
+    return [
+        (started.agent, facts)
+        for facts in past.facts.values()
+        if (started := _find_start(facts)) and not any(isinstance(fact, AgentEnded) for fact in facts)
+    ]
+
+
+async def resume_session(
+    log: SessionLog, resumed: SessionResumed, team: Team, past: Past, told: Mapping[str, str]
+) -> None:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run.
 
+    `told`: by agent, what it must know of its workspace.
     A call that waited for the user had not begun: where somebody can be asked, it asks again.
     """
     store, facts = log.store, past.facts
-    living = [
-        (started.agent, agent_facts)
-        for agent_facts in facts.values()
-        if (started := _find_start(agent_facts))
-        and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
-    ]
+    living = find_living(past)
     if not any(spec.role == "orchestrator" for spec, _ in living):
         _refuse_headless(log)
     # A copy has the ids of its original, where the same question may be open at this moment.
@@ -76,6 +87,9 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team, p
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     team.accounts.take_up(past.ledger, {*(spec.id for spec, _ in living), *team.mail.sent.tasks})
     await team.adopt(living, ended=len(facts) - len(living), asks=asks)
+    for agent_id, text in told.items():
+        if member := team.member(agent_id):
+            await team.mail.announce(text, [member])
 
 
 def _refuse_headless(log: SessionLog) -> NoReturn:
@@ -133,7 +147,7 @@ _BEHIND_A_CHECKPOINT = list_types("behind_checkpoint")
 def read_past(stored: Iterable[Event]) -> Past:
     """Returns what each agent needs to go on, what came before, and what was spent."""
     options: SessionOptions | None = None
-    undone = False
+    undone, landings = False, 0
     from planck.records.ledger import Ledger  # a new session has spent nothing
 
     ledger = Ledger()
@@ -143,6 +157,7 @@ def read_past(stored: Iterable[Event]) -> Past:
         agent_id, type = event.agent_id, event.type
         if type in Ledger.TYPES:
             ledger.add(event)
+        landings += (type == LandingStarted.type) - (type == LandingFinished.type)
         if agent_id is None:
             options = _follow_options(options, event)
             undone = type == FileChanged.type or (undone and type != SessionResumed.type)
@@ -158,7 +173,7 @@ def read_past(stored: Iterable[Event]) -> Past:
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
-    return Past(facts, Before(options, undone), ledger)
+    return Past(facts, Before(options, undone, landings > 0), ledger)
 
 
 def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:

@@ -102,7 +102,7 @@ class Places:
     def peek(self, path: str) -> State:
         try:
             with self.open(path, create=False) as slot:
-                _require_same_place(slot, path)
+                self.require_same(slot)
                 return slot.look()
         except WorkspaceError as refused:
             if refused.err.kind is ErrorKind.NOT_FOUND or "not_a_folder" in refused.err.details:
@@ -118,6 +118,14 @@ class Places:
         literal = raw == path or (not path.startswith("/") and bool(self._root.present([path])))
         found = path if literal else raw
         return found if found.startswith("/") else f"./{found}"  # `~` is an ordinary character here
+
+    def require_same(self, slot: Slot) -> None:
+        """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
+        if slot.relative != escape(os.path.normpath(slot.path)):
+            raise WorkspaceError(
+                ErrorKind.WRITE_FAILED,
+                f"{slot.path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
+            )
 
     def list_names(self, path: str) -> list[str]:
         with self.open(path, create=False) as slot:
@@ -182,9 +190,13 @@ class Places:
             blocked = next((one.path for one in above if one.conflict and one.now.kind != "folder"), "")
             if blocked:
                 return refuse(f"its folder {blocked!r} is not restored", now)
-            if self._imported and _leads_out(path, state):
+            if self._imported and leads_out(path, state):
                 return refuse(f"the session was imported, and the link would lead to {state.target!r}", now)
         return Step(path, now, state, calls, by, local=local)
+
+
+REMOVE = 1
+"""The phase in which names are removed that become nothing, or another kind."""
 
 
 class Doing(NamedTuple):
@@ -211,7 +223,7 @@ def order_steps(steps: Iterable[Step]) -> list[Doing]:
         if now.kind == "folder" and step.path in inner and opened != now:
             add(0, step, opened)
         if now.kind != "nothing" and then.kind != now.kind and (folders or then.kind == "nothing"):
-            add(1, step, NOTHING, deepest=True)
+            add(REMOVE, step, NOTHING, deepest=True)
         if then.kind == "folder":
             if now.kind != "folder":
                 add(2, step, State("folder", mode=then.mode | 0o700))
@@ -318,7 +330,8 @@ def _say_other(state: State) -> str:
     return f"its name now belongs to a {'pipe or device' if state.kind == 'other' else state.kind}"
 
 
-def _leads_out(path: str, state: State) -> bool:
+def leads_out(path: str, state: State) -> bool:
+    """Whether a link at that path leads out of the workspace, or may do so."""
     inside = os.path.normpath(os.path.join(os.path.dirname(path), state.target))
     return state.kind == "link" and (inside.startswith(("/", "..")) or path.startswith("/"))
 
@@ -326,12 +339,3 @@ def _leads_out(path: str, state: State) -> bool:
 def list_above(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts)) if parts[:count] != [""]]
-
-
-def _require_same_place(slot: Slot, path: str) -> None:
-    """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
-    if slot.relative != escape(os.path.normpath(slot.path)):
-        raise WorkspaceError(
-            ErrorKind.WRITE_FAILED,
-            f"{path!r} now leads to {slot.relative!r} through a newer link; remove that link first",
-        )

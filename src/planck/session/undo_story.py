@@ -14,6 +14,7 @@ from planck.records.events import (
     Envelope,
     Event,
     FileChanged,
+    LandingSkipped,
     ModeChanged,
     Origin,
     PermissionDecision,
@@ -120,6 +121,8 @@ class OldContents:
         content = change.content
         if content is None and change.later is not None:
             content = self.before(change.later).content
+        if content is None:
+            content = self._landed(change.fact)
         return msgspec.structs.replace(state, content=content)
 
     def _bound(self, state: State) -> State:
@@ -128,6 +131,13 @@ class OldContents:
     def keep_local(self, content: bytes) -> str:
         """Keeps what an undo is about to replace in a file that git ignores; returns its name."""
         return self._images.keep(content)
+
+    def _landed(self, fact: FileChanged) -> bytes | None:
+        """Returns what a landing wrote, which is kept so that it can be finished after a crash."""
+        try:
+            return self._log.blob(fact.after_sha256)
+        except StoreError:
+            return self._images.load(fact.after_sha256)
 
     def why_missing(self, fact: FileChanged) -> str:
         """Says why the old content of a file can't be had."""
@@ -195,8 +205,12 @@ class Story:
                         self._harmless.add(end.id)
                 case CommandRecorded(call_id=id, partial=partial):
                     self._recorded[id] = not partial  # of a command in the background, the last one counts
+                case FileChanged(view=str()):
+                    pass  # the workspace has it once it lands
                 case FileChanged() as fact:
                     facts.append((fact, event.agent_id or "", turn))
+                case LandingSkipped(landing=id, path=path):
+                    facts = [one for one in facts if (one[0].call_id, one[0].path) != (id, path)]
                 case Envelope() as message if is_news(message):
                     told = len(facts)
                 case Envelope(kind="prompt", sender="user", origin=None | Origin.USER) as message:
@@ -340,6 +354,8 @@ class Story:
             return make(known=True)
         if later is not None and self._is_result(later, of=fact):
             return make(known=True, later=later)
+        if isinstance(fact.landing, str):
+            return make(known=True)
         _, _, start = self._calls.get(fact.call_id, ("", 0, None))
         args = start.args if start and isinstance(start.args, dict) else {}
         if not command and any(isinstance(args.get(key), str) for key in ("content", "old_string")):

@@ -88,12 +88,12 @@ class Script(Lexer):
         """The texts of those constructs, in which substitutions may stand."""
         self.inputs: list[Word] = []
         """What here-documents and here-strings give to their commands."""
-        self.defines_functions = False
-        self.has_coproc = False
-        self.has_loop = False
-        self.at_once = False
+        self.defines_functions: bool = False
+        self.has_coproc: bool = False
+        self.has_loop: bool = False
+        self.at_once: bool = False
         """Some commands run beside others: their order says nothing."""
-        self.feeds = False
+        self.feeds: bool = False
         """Something is piped, or read from a process."""
         self.redirections: list[tuple[Command, str, Word]] = []
         """Whose, how, and to or from where; for a here-document its text."""
@@ -348,7 +348,7 @@ class Script(Lexer):
             return False
         self.pieces.append(Slot(found[1], quote))
         self._slots += 1
-        self.i = found.end()
+        self.i: int = found.end()
         word.text += VALUE
         return True
 

@@ -83,7 +83,7 @@ class Lexer:
 
     def __init__(self, script: str) -> None:
         self.script = script
-        self.i = 0
+        self.i: int = 0
 
     def take(self, count: int) -> None:
         self.i += count

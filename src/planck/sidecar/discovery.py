@@ -16,7 +16,14 @@ Compact = Callable[[list[Message]], str | Awaitable[str]]
 
 
 class Sidecar:
-    """The entry point: a subclass is found without configuration. Its functions run in its process only."""
+    """The base class of a sidecar, which runs in a process of its own; Planck finds the subclass by itself.
+
+    Example:
+
+        class Mine(Sidecar):
+            def tools(self) -> list[Tool]:
+                return [Tool("ping", "Answer.", {"type": "object"}, lambda args, ctx: "pong")]
+    """
 
     def tools(self) -> Sequence[Tool]:
         """Read at every call, so that tools may come and go."""

@@ -31,7 +31,7 @@ class SidecarLaunch(Launch):
     kind = "sidecar"
     ours = True
     builds = True
-    poll = 1.0
+    poll: float = 1.0
     """Seconds between two looks at the sidecar's files."""
 
     def __init__(
@@ -55,7 +55,7 @@ class SidecarLaunch(Launch):
         self._progress = progress
         self._python = ""
         self._started_with: tuple[object, ...] = ()
-        self.digest = digest_files(path)
+        self.digest: str = digest_files(path)
 
     async def prepare(self) -> None:
         self.digest = await asyncio.to_thread(digest_files, self._path)

@@ -19,7 +19,7 @@ class MemoryStore:
         self._events: list[Event] = []
         self._blobs: dict[bytes, bytes] = {}
         self._listener: CommitListener | None = None
-        self.meta = dict(meta or {})
+        self.meta: dict[str, str] = dict(meta or {})
         self.damage: Err | None = None
         self._closed = False
 

@@ -50,7 +50,12 @@ def forget(team: Team) -> None:
 def worker_tools(
     team_id: str, delegator_id: str | None, sender: Mapping[str, str] | None = None
 ) -> list[Tool]:
-    """Returns what every agent of a team has; an orchestrator has no delegator."""
+    """Returns what every agent of a team has; an orchestrator has no delegator.
+
+    Example:
+
+        session = await p.start(tools=[*orchestrator_tools("id", "team", []), *worker_tools("team", None)])
+    """
     own = {tool_specs.SEND_RESPONSE.name: send_response(delegator_id, sender)}
     return [own.get(name) or _make(name, team_id) for name in TEAM_TOOLS]
 
@@ -63,7 +68,12 @@ def orchestrator_tools(
     grantable_skills: Iterable[Skill | str] = (),
     cwd: str | os.PathLike[str] = "",
 ) -> list[Tool]:
-    """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
+    """Returns what an orchestrator has besides; it can grant what it is given here, and no more.
+
+    Example:
+
+        session = await p.start(tools=[*orchestrator_tools("id", "team", []), *worker_tools("team", None)])
+    """
     spawn = spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models)
     own = {spawn.name: spawn, tool_specs.LIST_MODELS.name: list_models(available_models)}
     return [own.get(name) or _make(name, team_id) for name in ORCHESTRATOR_TOOLS]
@@ -90,26 +100,46 @@ def _make(name: str, team_id: str) -> Tool:
 
 
 def ask_agent(team_id: str) -> Tool:
-    """Returns the tool that asks another agent of a team a question and waits for its answer."""
+    """Returns the tool that asks another agent of a team a question and waits for its answer.
+
+    Example:
+
+        session = await p.start(tools=[ask_agent("team")])
+    """
     return _make(tool_specs.ASK_AGENT.name, team_id)
 
 
 def delegate_task(team_id: str) -> Tool:
-    """Returns the tool that gives another agent of a team a task and goes on."""
+    """Returns the tool that gives another agent of a team a task and goes on.
+
+    Example:
+
+        session = await p.start(tools=[delegate_task("team")])
+    """
     return _make(tool_specs.DELEGATE_TASK.name, team_id)
 
 
 def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
     """Returns the tool that answers the task or the question at hand.
 
-    `sender` (`id`, `name`) is the one agent whose tool this is: no other can report in its name."""
+    `sender` (`id`, `name`) is the one agent whose tool this is: no other can report in its name.
+
+    Example:
+
+        session = await p.start(tools=[send_response(None)])
+    """
     return _ById(
         tool_specs.SEND_RESPONSE, delegator_id=delegator_id or "", sender=_read_sender(sender)
     ).tool()
 
 
 def list_team(team_id: str) -> Tool:
-    """Returns the tool that lists the agents of a team and what each is doing."""
+    """Returns the tool that lists the agents of a team and what each is doing.
+
+    Example:
+
+        session = await p.start(tools=[list_team("team")])
+    """
     return _make(tool_specs.LIST_TEAM.name, team_id)
 
 
@@ -126,6 +156,10 @@ def spawn_agent(
     A worker that is granted a tool gets this very object, and starts in `cwd`, inside the workspace.
 
     Only in the session of that id. Without models it can use those of the session's configuration.
+
+    Example:
+
+        session = await p.start(tools=[spawn_agent("id", "team")])
     """
     offer = _Offer(tuple(grantable_tools), tuple(grantable_skills), os.fspath(cwd), tuple(available_models))
     for tool in offer.tools:
@@ -137,17 +171,32 @@ def spawn_agent(
 
 
 def destroy_agent(team_id: str) -> Tool:
-    """Returns the tool that ends a worker of a team."""
+    """Returns the tool that ends a worker of a team.
+
+    Example:
+
+        session = await p.start(tools=[destroy_agent("team")])
+    """
     return _make(tool_specs.DESTROY_AGENT.name, team_id)
 
 
 def interrupt_agent(team_id: str) -> Tool:
-    """Returns the tool that stops the turn of another agent of a team."""
+    """Returns the tool that stops the turn of another agent of a team.
+
+    Example:
+
+        session = await p.start(tools=[interrupt_agent("team")])
+    """
     return _make(tool_specs.INTERRUPT_AGENT.name, team_id)
 
 
 def list_models(available_models: Sequence[ModelSpec]) -> Tool:
-    """Returns the tool that lists these models for `spawn_agent`."""
+    """Returns the tool that lists these models for `spawn_agent`.
+
+    Example:
+
+        session = await p.start(tools=[list_models([])])
+    """
     return _ById(tool_specs.LIST_MODELS, offer=_Offer(models=tuple(available_models))).tool()
 
 
@@ -160,7 +209,7 @@ class _Offer(msgspec.Struct, frozen=True):
     models: tuple[ModelSpec, ...] = ()
 
     def open(self, around: _Surroundings) -> Grants:
-        """Raises where `cwd` is no folder inside the workspace; a skill that is not there is no grant."""
+        """Raises where `cwd` is not a folder inside the workspace; an unknown skill is not granted."""
         known = around.resources.skills().skills
         skills = [skill if isinstance(skill, Skill) else known.get(skill) for skill in self.skills]
         return Grants(

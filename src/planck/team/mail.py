@@ -45,6 +45,7 @@ from planck.team.settlement import (
 )
 from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander, Refused
 from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
@@ -98,11 +99,12 @@ class Mail:
         members: Mapping[str, Member],
         accounts: Accounts,
         proof: Proof,
+        lander: Lander | None = None,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.asks: dict[str, Ask] = {}
         """Those that are not settled, by the id of their envelope."""
-        self.sent = Sent()
+        self.sent: Sent = Sent()
         self.accounts = accounts
         self._echoes = Echoes()
         self._journal = journal
@@ -111,7 +113,8 @@ class Mail:
         self._limits = limits
         self._members = members
         self._proof = proof
-        self.under_way = _UnderWay()
+        self._lander = lander
+        self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
@@ -251,7 +254,7 @@ class Mail:
         call_id: str | None = None,
         claims: Sequence[Claim] = (),
     ) -> Outcome:
-        """Answer whoever sent the ask or task at hand, else the delegator.
+        """Answer the sender of the ask or task at hand, else the delegator.
 
         A task with checks stays open: it is reported when they have run, at the end of the turn.
         """
@@ -262,6 +265,9 @@ class Mail:
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return refuse_response(_END_ALONE if caller.spec.delegator_id else _LEAD_ALONE)
+        if task and (refused := await self._land(caller, task)):
+            return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
+        text = self._say_unlanded(caller, text)
         made = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         judged = self._proof.judge(caller.id, claims)
         checked = task is not None and task.id in self.sent.tasks and self._proof.has_checks(caller, task)
@@ -274,6 +280,30 @@ class Mail:
         )
         sent = _SENT_EARLY if checked else "Response sent."
         return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": sent})
+
+    async def bring_back(self, member: Member, opening: Envelope) -> Envelope | None:
+        """Lands what a turn changed in the agent's own view, before the turn may end and report.
+
+        Returns what the agent reads where it has to do more first. An answer to a question brings nothing
+        back: the changes stay in the view, and land with the next task.
+        """
+        if opening.kind is not Kind.ASK and (refused := await self._land(member, opening)):
+            return make_news(self._ids.new(member.id), member.id, refused.text, opening.root)
+        return None
+
+    async def _land(self, member: Member, opening: Envelope) -> Refused | None:
+        if self._lander is None or member.spec.workspace != "own":
+            return None
+        outcome = await self._lander.propose(member.id, opening.id)
+        if isinstance(outcome, Refused) and not outcome.final:
+            return outcome
+        member.unlanded = outcome.text if isinstance(outcome, Refused) else ""
+        return None
+
+    def _say_unlanded(self, member: Member, text: str) -> str:
+        """Adds to a report that its work did not land, and why."""
+        why, member.unlanded = member.unlanded, ""
+        return f"{text}\n\n[planck: {why}]" if why else text
 
     def apply(self, fact: View) -> None:
         """Takes in a fact of the log: a letter reaches its receiver, a dead task gets no report."""
@@ -297,8 +327,9 @@ class Mail:
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            red = self._proof.find_red(member, opening)
-            return (self._report(member, opening, report_task(member, ended, red)), *returned)
+            report = report_task(member, ended, self._proof.find_red(member, opening))
+            report = replace(report, text=self._say_unlanded(member, report.text))
+            return (self._report(member, opening, report), *returned)
         return returned
 
     def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:
@@ -547,8 +578,8 @@ class _UnderWay:
     """The envelopes that are on their way into the log: as many at once as agents may send."""
 
     def __init__(self) -> None:
-        self.by_receiver = Counter[str]()
-        self.by_root = Counter[str]()
+        self.by_receiver: Counter[str] = Counter[str]()
+        self.by_root: Counter[str] = Counter[str]()
         """Those that count for `limits.messages`."""
         self._postings: set[_Posting] = set()
 
@@ -584,16 +615,16 @@ class _Posting:
         """`held`: in its place in the mailbox from the commit on, but not worked on before the barrier."""
         self.envelope = envelope
         self.target = target
-        self.recorded = False
+        self.recorded: bool = False
         self.seq = 0
-        self.arrived = False
+        self.arrived: bool = False
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        held = self._held and self in self._mail.under_way  # whoever would release it may have gone
+        held = self._held and self in self._mail.under_way  # the sender that would release it may have gone
         self._mail.under_way.discard(self)
         self.arrived = self._mail.hand_over(self.envelope, held=held)
 

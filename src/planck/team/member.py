@@ -7,8 +7,8 @@ class Member:
     """One agent of a team, and what the team keeps about it."""
 
     def __init__(self, actor: Actor, *, depth: int, since: float) -> None:
-        self.id = actor.agent.id
-        self.name = actor.agent.spec.name
+        self.id: str = actor.agent.id
+        self.name: str = actor.agent.spec.name
         self.actor = actor
         """Another one after a crash, with the same id and name."""
         self.depth = depth
@@ -24,6 +24,8 @@ class Member:
         """Why the log could not take the end of its turn; it rests until something can be recorded again."""
         self.end_reason = ""
         """Why it ends, once it does."""
+        self.unlanded = ""
+        """Why what it changed in its own view did not land, for whoever gets its next report."""
 
     @property
     def spec(self) -> AgentSpec:

@@ -9,7 +9,7 @@ _RESERVED = frozenset({"user", "system", "assistant", "tool", "developer", "plan
 
 
 def refuse(field: str, name: str) -> Err | None:
-    """Returns why no agent may have this name (or type), whoever has it already."""
+    """Returns why no agent may have this name or type, even if no other has it."""
     if not name.strip() or len(name) > _LONGEST:
         return Err(ErrorKind.INVALID_ARGS, f"{field} must be 1 to {_LONGEST} characters long; choose another")
     if any(unicodedata.category(c).startswith("C") for c in name):

@@ -12,7 +12,7 @@ from planck.context.prompt import describe_member
 from planck.permissions.authority import grant
 from planck.records import codec
 from planck.records.amounts import Allowance
-from planck.records.outcome import Err, ErrorKind, Ok
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.records.visible import fit_line
@@ -138,18 +138,29 @@ async def spawn(
         authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,
         budget=budget,
         acp=kind.acp if kind else None,
+        workspace=args.get("workspace") or "shared",
     )
+    if refused := refuse_clash(team, spec):
+        return refused
+    try:
+        arrival = await team.prepare(spec)
+    except PlanckError as failure:
+        return failure.err
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := refuse_clash(team, spec):
+        team.forget(spec.id)
         return taken
     lent = team.accounts.lend(
         caller.actor.agent.purse.paying, spec.id, budget.amount if budget else UNLIMITED
     )
     if isinstance(lent, Err):
+        team.forget(spec.id)
         return lent
     given = [objects[name] for name in tools if name in objects]
     try:
-        member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given)
+        member = await team.add(
+            spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given, facts=arrival
+        )
     finally:
         if team.member(spec.id) is None:
             team.accounts.close(spec.id)
@@ -189,6 +200,7 @@ def _describe_spawned(
         "skills": list(spec.skills),
         "ignored": [*no_tools, *lost, *no_skills],
         **({"budget": spec.budget} if spec.budget else {}),
+        **({"workspace": spec.workspace} if spec.workspace != "shared" else {}),
     }
 
 
@@ -210,7 +222,7 @@ def _take_kind(args: dict[str, Any], kind: AgentKind | None) -> dict[str, Any]:
 
 
 def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
-    """Returns what a call wants to lend; None: nothing, whoever works draws on what the caller has."""
+    """Returns what a call wants to lend; None: nothing, and the worker draws on what the caller has."""
     if args.get("budget") is None:
         return None
     try:
@@ -272,7 +284,7 @@ def _check_limits(team: Team, caller: Member) -> Err | None:
 
 
 def check_room(team: Team) -> Err | None:
-    """Returns why a team can have no more agents, whoever wants to add one."""
+    """Returns why a team can have no more agents."""
     limits = team.limits
     if len(team.members) >= limits.live_agents:
         limit = limits.live_agents

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +21,7 @@ from planck.records.events import (
     Delivery,
     Envelope,
     ErrorEvent,
+    Kind,
     TurnStatus,
     View,
     view,
@@ -33,12 +34,13 @@ from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.team.proof import UNPROVEN, Proof
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.landing import Lander
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.team.restore import BuildAgent, RestoredAgent
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _CUT_OFF = "was stopped when the previous run ended"
 _RESTARTS = 3
@@ -63,25 +65,31 @@ class Team:
         accounts: Accounts | None = None,
         proof: Proof = UNPROVEN,
         hear_end: Callable[[str], None] = lambda agent_id: None,
+        lander: Lander | None = None,
+        prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited. `proof`: what the log knows of
         it.
 
+        `prepare` makes what an agent needs before it is built, and returns what to record of it.
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
         """
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), proof)
-        self.total = 0
+        self.mail: Mail = Mail(
+            journal, ids, clock, limits, self._members, accounts or Accounts(), proof, lander
+        )
+        self.total: int = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
-        """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
+        """By agent: tools that no file and no peer has, for building it, after a crash too."""
         self._journal = journal
         self._clock = clock
         self._build = build
         self._hear_end = hear_end
         self._proof = proof
+        self._prepare = prepare
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -90,13 +98,13 @@ class Team:
         self._left: set[str] = set()
         """Agents whose turn is left open for a resume."""
         self.context: Context | None = None
-        """The context variables of whoever prompted last: turns that begin from then on have them."""
+        """The context variables of the last prompt: turns that begin from then on have them."""
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
 
     @property
     def accounts(self) -> Accounts:
-        """Who pays for its work; whoever builds its agents has the same ones."""
+        """Who pays for its work; its agents are built with the same ones."""
         return self.mail.accounts
 
     @property
@@ -123,27 +131,52 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
+    async def prepare(self, spec: AgentSpec) -> Sequence[View]:
+        """Returns what `add` records of a new agent; raises where it can't have what its spec asks for.
+
+        Whoever then does not add it calls `forget`.
+        """
+        return await self._prepare(spec) if self._prepare else ()
+
+    def forget(self, agent_id: str) -> None:
+        """Lets go of what was prepared for an agent that is not added."""
+        self._forget(agent_id)
+
     async def begin(self, specs: Sequence[AgentSpec], started: View) -> None:
         """Starts the first agents, in one commit with what begins their session: a log has all or none."""
+        arrivals = {spec.id: await self.prepare(spec) for spec in specs}
         members = [self._admit(self._build(spec, self._journal), 0) for spec in specs]
-        entries = [Entry(member.id, 0, AgentStarted(agent=member.spec)) for member in members]
+        entries = [
+            Entry(member.id, 0, fact)
+            for member in members
+            for fact in (AgentStarted(agent=member.spec), *arrivals[member.id])
+        ]
         await self._journal.record_all([Entry(None, 0, started), *entries])
         for member in members:
             self._start(member)
 
     async def add(
-        self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None, tools: Sequence[Tool] = ()
+        self,
+        spec: AgentSpec,
+        *,
+        depth: int = 0,
+        call_id: str | None = None,
+        tools: Sequence[Tool] = (),
+        facts: Sequence[View] = (),
     ) -> Member:
-        """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
+        """Start a new agent; it is a member before its start is in the log, so that its name is taken.
+
+        `facts` are those of `prepare`.
+        """
         if tools:
             self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
             lender = self._find_lender(member.spec, call_id)
             started = AgentStarted(agent=member.spec, call_id=call_id, account=lender)
-            await self._journal.record(spec.id, 0, started)
+            await self._journal.record(spec.id, 0, started, *facts)
         except asyncio.CancelledError:
-            self._start(member)  # the journal commits what it took: it has started, whoever still waits
+            self._start(member)  # the journal commits what it took: the agent has started
             raise
         except BaseException:
             del self._members[spec.id]
@@ -220,7 +253,7 @@ class Team:
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
         self._halted = True
-        # Also whoever waits for mail: the end of another's turn sends some, and would wake it.
+        # Also the agents that wait for mail: the end of another's turn sends some, and would wake it.
         resting = [self._cancel(member) for member in self.members if not member.actor.working]
         for member in self.members:
             self._abort(member, status)
@@ -247,7 +280,7 @@ class Team:
             return
         member.end_reason = why
         self.mail.stop_waiting(member)
-        # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
+        # A task of its own: the destroying agent may itself be stopped, and the end must still be recorded.
         chore = self._do(self._record_destroyed(member, why))
         await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
@@ -305,10 +338,10 @@ class Team:
             await close_all(partial(wait_for_end, *self._chores), self._halt_working, *drives)
         finally:
             self._halted = True
-            self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
+            self._changed.set()  # for those that still wait for the team to settle: nobody drives it any more
 
     async def suspend(self) -> None:
-        """As `aclose`, but turns that wait for the user stay open in the log: whoever resumes asks again."""
+        """As `aclose`, but turns that wait for the user stay open in the log: a resume asks again."""
         waiting = [member for member in self.members if member.actor.waits_for_user]
         self._left.update(member.id for member in waiting)
         for member in waiting:
@@ -324,11 +357,23 @@ class Team:
         await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members, review=self._proof.review)
+        actor = self._make_actor(agent, barrier=not self._members)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
         return member
+
+    def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
+        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent))
+
+    async def _before_end(self, agent: Agent, opening: Envelope) -> Envelope | None:
+        """Brings changes of a view back, then runs the checks of a task; either may send it back to work."""
+        member = self._members.get(agent.id)
+        if member and agent.spec.workspace == "own":
+            news = await self.mail.bring_back(member, opening)
+            if news is not None:
+                return news
+        return await self._proof.review(agent, opening) if opening.kind is Kind.TASK else None
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)
@@ -378,7 +423,7 @@ class Team:
         actor = member.actor
         try:
             opening = await actor.wait_for_opening()
-            if opening.sender == USER and opening.root:  # whoever speaks for the user may go on with the same
+            if opening.sender == USER and opening.root:  # a hook may go on with the same
                 self._over.discard(opening.root)
             over = opening.root in self._over
             if over:  # the reports of what was stopped, and tasks behind it, would have the team work on
@@ -396,7 +441,7 @@ class Team:
         fatal: Exception | None = None
         while True:
             if (task := asyncio.current_task()) and task.cancelling():
-                raise crash  # it stands in the place of the cancellation: nothing is left to be driven
+                raise crash  # instead of the cancellation: nothing is left to be driven
             try:
                 if _is_taken_over(crash):
                     self._give_up(crash)
@@ -444,7 +489,7 @@ class Team:
         from planck.team.restore import restore_agent
 
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator, review=self._proof.review)
+        member.actor = self._make_actor(restored.agent, barrier=member is self.orchestrator)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(

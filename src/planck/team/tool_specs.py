@@ -11,6 +11,11 @@ MAX_ASK_MS = 3_600_000
 
 _TEXT: Schema = {"type": "string"}
 _BUDGET = {"type": "object", "description": "usd, tokens"}
+_WORKSPACE = {
+    "type": "string",
+    "enum": ["shared", "own"],
+    "description": "own: its own copy of the workspace; its changes reach yours when they land",
+}
 _TIMEOUT = integer(f"Default {ASK_MS}", minimum=1, maximum=MAX_ASK_MS)
 _TARGET: dict[str, Schema] = {
     "identifier": _TEXT,
@@ -123,6 +128,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
                 "tools": texts("Names"),
                 **(named if skills else {}),
                 "budget": _BUDGET,
+                "workspace": _WORKSPACE,
             },
             {} if skills else named,
         ),

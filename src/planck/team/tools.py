@@ -79,7 +79,7 @@ def refuse_target(args: Mapping[str, Any]) -> Err | None:
 
 
 class TeamActions:
-    """What an agent of a team can do with the others; a caller that is no member of it reaches nobody."""
+    """What an agent of a team can do with the others; a caller from outside reaches nobody."""
 
     def __init__(self, team: Team, delegator_id: str = "", grants: Grants = NO_GRANTS) -> None:
         self._team = team

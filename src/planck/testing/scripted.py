@@ -53,7 +53,7 @@ class ScriptedProvider:
         self._model = model
         self._next: dict[str, int] = {}
         self.asked: list[Asked] = []
-        self.open_streams = 0
+        self.open_streams: int = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         position = len(request.history.messages)

@@ -56,7 +56,7 @@ class BootClock(SystemClock):
 
 
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
-"""Linux only. The monotonic clock of Linux stands still during a suspend; that of macOS may, too."""
+"""Linux only. The monotonic clocks of Linux and, perhaps, macOS stand still during a suspend."""
 
 
 class RandomIds:

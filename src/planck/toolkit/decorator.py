@@ -60,7 +60,7 @@ class FunctionTool(Tool, Generic[F_co]):
         if not label:
             raise InvalidTool(f"{function!r} has no name; use @tool(name=...)")
         takes = _Parameters(function, label, parameter_texts)
-        self.needs_object = takes.needs_object
+        self.needs_object: bool = takes.needs_object
         super().__init__(
             label,
             options.description or summary,

@@ -51,11 +51,11 @@ class Journal(Protocol):
         """What was recorded of one agent, oldest first."""
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        """Send a delta to whoever watches now; it is never stored."""
+        """Send a delta to the present readers; it is never stored."""
 
 
 class Unrecorded:
-    """A journal where there is no log: facts go nowhere, and a call's progress to whoever asked for it."""
+    """A journal where there is no log: facts go nowhere, and progress to the caller that asked for it."""
 
     moves = False
 

@@ -16,7 +16,9 @@ class Model:
         """Raises `TypeError` for what pydantic cannot represent."""
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
-            self.schema = _drop_titles(self._adapter.json_schema(ref_template="#/$defs/{model}"))
+            self.schema: dict[str, Any] = _drop_titles(
+                self._adapter.json_schema(ref_template="#/$defs/{model}")
+            )
         except PydanticUserError as problem:
             raise TypeError(str(problem).partition(". ")[0].splitlines()[0]) from problem
 
@@ -38,7 +40,7 @@ def uses_pydantic(hint: Any) -> bool:
 def read_pydantic(
     parameters: Sequence[inspect.Parameter], hints: dict[str, Any]
 ) -> tuple[list[inspect.Parameter], dict[str, Model]]:
-    """Returns the parameters with values in the place of `Field(...)`, and those that pydantic reads."""
+    """Returns the parameters with values instead of `Field(...)`, and those that pydantic reads."""
     kept: list[inspect.Parameter] = []
     models: dict[str, Model] = {}
     for parameter in parameters:

@@ -43,7 +43,7 @@ class Permit(Protocol):
 
 
 class Allowed:
-    """Permits every call as the tool has it: for whoever calls by their own hand."""
+    """Permits every call as the tool has it: for a user who calls a tool directly."""
 
     async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
         return None

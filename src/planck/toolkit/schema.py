@@ -13,7 +13,7 @@ class OwnSchema(dict[str, Any]):
 
     def __init__(self, schema: Schema, unshown: Collection[str]) -> None:
         super().__init__(schema)
-        self.shown = _show(schema, unshown)
+        self.shown: Schema = _show(schema, unshown)
         """What a model is shown of it: no bounds, and not the `unshown` arguments. Validation checks all."""
 
 

@@ -15,10 +15,10 @@ class Scribe:
     __slots__ = ("__weakref__", "_journal", "_system", "_tools", "agent_id", "history", "turn")
 
     def __init__(self, journal: Journal, agent_id: str | None) -> None:
-        self.agent_id = agent_id
-        self.turn = 0
+        self.agent_id: str | None = agent_id
+        self.turn: int = 0
         """The turn that the facts belong to; the agent counts it up."""
-        self.history = History()
+        self.history: History = History()
         self._journal = journal
         self._system: tuple[str, str] = ("", "")
         self._tools: tuple[Sequence[ToolSpec], str] = ((), "")
@@ -41,7 +41,7 @@ class Scribe:
         return self._tools[1]
 
     def keep_output(self, whole: bytes) -> str:
-        """The same for an output that was too long for the model; whoever looks for it is told the name."""
+        """The same for an output that was too long for the model; returns the name by which it is found."""
         return self._journal.keep(whole, detached=True)
 
     @property
@@ -50,7 +50,7 @@ class Scribe:
         return self._tools[1]
 
     def publish(self, delta: View) -> None:
-        """Send a delta to whoever watches now; it is never stored."""
+        """Send a delta to the present readers; it is never stored."""
         self._journal.publish(self.agent_id, self.turn, delta)
 
     def _keep(self, blob: bytes) -> str:

@@ -63,7 +63,16 @@ class InvalidTool(ArgumentError, TypeError):
 
 
 class Effect(StrEnum):
-    """What a call can change; the permission modes are written in these words."""
+    """What a call can change; the permission modes are written in these words.
+
+    Example:
+
+        @tool(effect=Effect.FILES)
+        def save(text: str, ctx: ToolContext) -> None:
+            "Append a line to notes.md."
+            with open(ctx.workspace / "notes.md", "a") as file:
+                file.write(f"{text}\\n")
+    """
 
     NONE = "none"
     TEAM = "team"
@@ -88,9 +97,17 @@ async def unrecorded(fact: View) -> None:
 
 
 class ToolContext(msgspec.Struct, Generic[Deps], frozen=True):
-    """What a tool is told of its call, and how it reports.
+    """The context of a tool's call, and how the tool reports progress.
 
     `ToolContext[Database]` says what `deps` is. Each field is a key, too: `ctx["workspace"]`.
+
+    Example:
+
+        @tool
+        def build(target: str, ctx: ToolContext[dict[str, str]]) -> str:
+            "Build a target."
+            ctx.progress("compiling\\n")
+            return f"{ctx.deps['compiler']} built {target} in {ctx.workspace}"
     """
 
     session_id: str
@@ -150,6 +167,12 @@ class Tool:
     A function that has three parameters instead is the closure form: see `closure`. `outcome_of` says what
     either may return. A subclass may define `dry_run(args, ctx)` as a method. Raises `InvalidTool` for what
     no vendor or executor could take.
+
+    Example:
+
+        numbers = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+        add = Tool("add", "Add numbers.", numbers, lambda args, ctx: str(args["a"] + args["b"]))
+        planck.run("Say hello.", tools=[add])
     """
 
     def __init__(
@@ -180,39 +203,41 @@ class Tool:
             _check_spec(name, description, parameters)
         self.name = name
         self.description = description
+        shared: Any = parameters  # one for all sessions, and so is what is made of it
         self.parameters: dict[str, Any] = (
-            cast(OwnSchema, parameters)  # one for all sessions, and so is what is made of it
-            if ours
-            else {**({} if "type" in parameters else {"type": "object"}), **parameters}
+            shared if ours else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
-        self.effect = effect if type(effect) is Effect else _read_effect(name, effect)
-        self.execute = _as_execute(name, execute, ours=ours)
+        self.effect: Effect = effect if type(effect) is Effect else _read_effect(name, effect)
+        self.execute: Execute = _as_execute(name, execute, ours=ours)
         if dry_run is None:
             dry_run = getattr(self, "dry_run", None)  # this class has none: it is a method of a subclass
         self.dry_run: Execute = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
-        self.has_preview = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
-        """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
-        self.timeout = timeout if ours else _check_timeout(name, timeout)
+        self.has_preview: bool = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (
+            None,
+            execute,
+        )
+        """Its dry run says more than its arguments, and does nothing; of a team tool it would be the call."""
+        self.timeout: float = timeout if ours else _check_timeout(name, timeout)
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
         extra = extra_arguments or always
-        self.extra_arguments = _read_extra(extra) if extra else _NO_KEYS
+        self.extra_arguments: Mapping[str, Mapping[str, Any]] = _read_extra(extra) if extra else _NO_KEYS
         """Keys that pass beside the schema, each with its own: `cwd`, `timeout` (TOOL.json), `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable
         """Its effects happen under `ctx.confinement`, or in a sandbox already."""
-        self.probe_in_sandbox = probe_in_sandbox or tried
+        self.probe_in_sandbox: bool = probe_in_sandbox or tried
         """It is a command that can be run once where nothing can be changed, before anybody is asked."""
-        self.find_unknown_address = find_unknown_address or stranger
+        self.find_unknown_address: FindUnknownAddress | None = find_unknown_address or stranger
         """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
         self.basis = basis
         """What a question about it is bound to: the tool refuses to change anything but that, `Changed`."""
 
-    always = _alias("extra_arguments")
-    tried = _alias("probe_in_sandbox")
-    stranger = _alias("find_unknown_address")
-    plans = _alias("has_preview")
+    always: Mapping[str, Mapping[str, Any]] = _alias("extra_arguments")
+    tried: bool = _alias("probe_in_sandbox")
+    stranger: FindUnknownAddress | None = _alias("find_unknown_address")
+    plans: bool = _alias("has_preview")
 
     @property
     def shown_parameters(self) -> dict[str, Any]:
@@ -388,7 +413,7 @@ def find_schema_problem(parameters: Any) -> str:
 
 
 def make_validator(schema: dict[str, Any]) -> Any:
-    """Raises `ValueError` or `TypeError` for what is no JSON Schema."""
+    """Raises `ValueError` or `TypeError` for what is not a JSON Schema."""
     import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
 
     # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
@@ -401,10 +426,12 @@ def make_validator(schema: dict[str, Any]) -> Any:
 
 
 def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute:
-    """Returns it as a function that gives results, whoever calls it; our own tools give nothing else."""
+    """Returns it as a function that gives results; our own tools give nothing else."""
     kind = (getattr(function, "__code__", None), type(function))
     if ours and kind in _OWN:
-        return cast(Execute, function)
+        own: Any = function
+        known: Execute = own  # not by `cast`, which is called: this is each session's, for each tool
+        return known
     count = _count_parameters(function)
     if count == 2:
         if ours and kind[0]:

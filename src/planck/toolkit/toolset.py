@@ -21,7 +21,7 @@ class ToolSet:
     """Names are unique; tools may come and go while the agent runs (sidecars, MCP servers)."""
 
     def __init__(self, tools: Iterable[Tool] = (), *, withheld: Collection[str] = ()) -> None:
-        """`withheld` are patterns of names that are never in the set, whoever brings them."""
+        """`withheld` are patterns of names that are never in the set, even if a peer brings them."""
         self._withheld = withheld
         self._tools: dict[str, Tool] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
@@ -49,7 +49,7 @@ class ToolSet:
         self._specs = None
 
     def arrive(self, tool: Tool) -> None:
-        """Add a tool of a peer or a file, which may go again; whoever holds the set may pass it on."""
+        """Add a tool of a peer or a file, which may go again; the agent may pass it on."""
         self.add(tool)
         if tool.name in self._tools:
             self.arrived.append(tool.name)

@@ -4,7 +4,12 @@ DEFAULT_MAX = 16_000
 
 
 def truncate(text: str | bytes, max: int = DEFAULT_MAX) -> str:
-    """Unchanged up to `max` bytes; else the whole graphemes within `max`, and a line that says so."""
+    """Unchanged up to `max` bytes; else the whole graphemes within `max`, and a line that says so.
+
+    Example:
+
+        short = truncate("a long text " * 10_000, 1_000)
+    """
     if max < 0:
         raise ValueError(f"max must be 0 or more, not {max}")
     text = repair(text)

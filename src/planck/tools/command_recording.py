@@ -41,6 +41,12 @@ class RecordedCall:
             raise
 
 
+def make_recording() -> Recording:
+    from planck.workspace.recording.client import SeccompRecording  # not before the first command
+
+    return SeccompRecording()
+
+
 class CommandRecording:
     """One for each session; owns the recorder."""
 
@@ -69,8 +75,9 @@ class CommandRecording:
             return RecordedCall(None, None, ctx, "[undo: not recorded: the call has an odd id]")
         folder = self._spills.folder
         path = folder / "recording" / ctx.call_id
-        record = Record(self._recording, path, root.paths)
-        spool = SpoolRecord(path, root, ctx.call_id, folder / "images")
+        own = root.view
+        record = Record(self._recording, path, root.paths, None if own is None else own.root)
+        spool = SpoolRecord(path, root, ctx.call_id, folder / "images", view="" if own is None else own.id)
         return RecordedCall(record, spool, ctx, "")
 
     async def aclose(self) -> None:

@@ -28,7 +28,7 @@ from planck.tools.results import Finished, broken, carry_spilled, finish
 if TYPE_CHECKING:
     from planck.tools.builtin.files import Spills
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""

@@ -21,7 +21,7 @@ from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
-from planck.tools.builtin.files import Spills
+from planck.tools.builtin.files import Spills, Views
 from planck.tools.command_recording import CommandRecording, recorded
 from planck.tools.results import Ran, command_outcome, describe_partial
 from planck.workspace.paths.beneath import escape
@@ -52,24 +52,24 @@ class ExternalTool(Tool):
         path: str,
         environment: Mapping[str, str],
         spill: Path | None,
-        root: Root | None = None,
+        views: Views | None = None,
         recording: CommandRecording | None = None,
     ) -> None:
         """Raises `ToolError` for content that is no sound TOOL.json.
 
-        `root`: the workspace as it was when its session began; None: as it is at each call.
+        `views`: the workspace as each agent of a session has it; None: as it is at each call.
         """
         from planck.tools.template import compile_template  # reads bash; most workspaces have no TOOL.json
 
         fields = _parse_fields(content, path)
         self.path = path
         self.command: str = fields["command"]
-        self.fingerprint = hashlib.sha256(content).hexdigest()
+        self.fingerprint: str = hashlib.sha256(content).hexdigest()
         self._template = compile_template(self.command)
         self._environment = allowed(environment)
         self._withheld = find_withheld(environment)
         self._spills = Spills(spill) if spill else None
-        self._root = root
+        self._views = views
         self._recording = recording
         super().__init__(
             fields["name"],
@@ -92,7 +92,9 @@ class ExternalTool(Tool):
             spill = self._spills.file(ctx.call_id) if self._spills else None
             root = self._find_root(ctx)
             with root.folder(_parse_cwd(args, ctx.cwd)) as cwd:
-                command = Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys)
+                command = Command(
+                    argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys, view=root.view
+                )
                 async with recorded(self._recording, ctx, root, script) as call:
                     done = await run(
                         replace(command, record=call.record),
@@ -114,7 +116,7 @@ class ExternalTool(Tool):
         return command_outcome(done, ran)
 
     def _find_root(self, ctx: ToolContext) -> Root:
-        return self._root or Root(ctx.workspace)
+        return self._views.of(ctx).root if self._views else Root(ctx.workspace)
 
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
@@ -143,14 +145,14 @@ def from_file(
     *,
     environment: Mapping[str, str] | None = None,
     spill: Path | None = None,
-    root: Root | None = None,
+    views: Views | None = None,
     recording: CommandRecording | None = None,
 ) -> Ok[ExternalTool] | Err:
     """Loads one tool. `environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(content, shown, environment or {}, spill, root, recording)
+        tool = ExternalTool(content, shown, environment or {}, spill, views, recording)
         arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
@@ -164,7 +166,7 @@ def discover(
     spill: Path | None = None,
     taken: Iterable[str] = (),
     before: Iterable[ExternalTool] = (),
-    root: Root | None = None,
+    views: Views | None = None,
     recording: CommandRecording | None = None,
 ) -> Discovery:
     """Loads in the order of the directories, then of the folders' names; the first of a name wins.
@@ -175,7 +177,7 @@ def discover(
     old = len(found)
     problems: list[Problem] = []
     for path in (path for folder in dirs for path in _find_candidates(folder, problems)):
-        result = from_file(path, environment=environment, spill=spill, root=root, recording=recording)
+        result = from_file(path, environment=environment, spill=spill, views=views, recording=recording)
         if isinstance(result, Err):
             problems.append(Problem(escape(path), result))
         elif clash := _find_clash(result.value, found, set(taken)):

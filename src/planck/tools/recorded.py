@@ -52,6 +52,8 @@ class SpoolRecord:
             if not self._spool.exists():
                 return ""
             recorded = await asyncio.to_thread(self.read, self._commits, ended=ended)
+            if not ended and len(recorded.facts) == 1:  # nothing new: a server would fill the log
+                return recorded.note
             await record(*recorded.facts)
             self._commits += 1
             if ended:

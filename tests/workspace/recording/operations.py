@@ -107,9 +107,9 @@ class Tree:
             case "truncate":
                 os.truncate(self.any_file(), self.random.randrange(50))
             case "replace":
-                file = self.any_file()
-                write(f"{file}~", "wb", content)
-                os.replace(f"{file}~", file)
+                old = self.any_file()
+                write(f"{old}~", "wb", content)
+                os.replace(f"{old}~", old)
             case "unlink":
                 os.unlink(self.any_file())
             case "make_folder":
@@ -165,20 +165,20 @@ class Tree:
                 os.unlink(self.any_link())
             case "by_descriptor":
                 fd = os.open(self.any_folder(), os.O_RDONLY)
-                file = os.open("z", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=fd)
-                os.write(file, content)
-                os.fchmod(file, 0o640)
-                os.close(file)
+                inner = os.open("z", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=fd)
+                os.write(inner, content)
+                os.fchmod(inner, 0o640)
+                os.close(inner)
                 os.close(fd)
             case "reopen_descriptor":
                 fd = os.open(self.any_file(), os.O_RDONLY)
                 write(self.random.choice((f"/proc/self/fd/{fd}", f"/dev/fd/{fd}")), "ab", content)
                 os.close(fd)
             case "file_to_folder":
-                file = self.any_file()
-                os.unlink(file)
-                os.mkdir(file)
-                write(f"{file}/in", "wb", content)
+                old = self.any_file()
+                os.unlink(old)
+                os.mkdir(old)
+                write(f"{old}/in", "wb", content)
             case "folder_to_file":
                 folder = self.any_folder()
                 shutil.rmtree(folder)

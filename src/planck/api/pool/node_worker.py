@@ -17,7 +17,7 @@ from planck.headless import SessionRow as QueuedSession
 from planck.records.events import ErrorEvent
 from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _HINTED = 2.0
 """Seconds between two looks for commands where nobody hints at one."""

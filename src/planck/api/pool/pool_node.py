@@ -15,7 +15,7 @@ from planck.closing import close_all
 from planck.headless import BootClock, Inbox, Node, Pool, Terms, ThreadWatchdog, TokenRow
 from planck.records.outcome import PlanckError
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _ASK_AGAIN = 0.2
 """Seconds between two questions for tokens: whoever guesses asks the database no more often."""

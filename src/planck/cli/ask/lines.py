@@ -18,7 +18,7 @@ class Lines:
         self._pastes = PasteDetector()
         self._mark = 0
         self._wanted = threading.Event()
-        self.terminal = sys.stdin.isatty()
+        self.terminal: bool = sys.stdin.isatty()
 
     def start(self) -> None:
         threading.Thread(target=self._read, name="planck-lines", daemon=True).start()

@@ -54,7 +54,7 @@ class Conversation:
         self._acting: asyncio.Task[None] | None = None
         self._offering: asyncio.Task[None] | None = None
         """Waits for the key that accepts a plan."""
-        self.talk = Talk(planck_, options, self, self)
+        self.talk: Talk = Talk(planck_, options, self, self)
         self._prompt = ApprovalPrompt(inbox, self, screen, self._stop, self._note_diff)
         self.talk.open(session)
         screen.completers += make_completers(self.talk)

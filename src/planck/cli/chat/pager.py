@@ -19,9 +19,9 @@ class Page:
 
     def __init__(self, title: str, lines: Sequence[Line], *, commands: bool = False) -> None:
         self.title = title
-        self.lines = lines
-        self.left = False
-        self.typed = ""
+        self.lines: Sequence[Line] = lines
+        self.left: bool = False
+        self.typed: str = ""
         """What left it, and belongs to the input."""
         self._commands = commands
         self._at = 0
@@ -130,10 +130,10 @@ class ChangeList:
         """
         self.title = title
         self.note = note
-        self.left = False
-        self.key = ""
+        self.left: bool = False
+        self.key: str = ""
         """The one that was pressed; empty: none."""
-        self.at = max(0, min(at, len(rows) - 1))
+        self.at: int = max(0, min(at, len(rows) - 1))
         self._rows = rows
         self._keys = keys
         self._about = about
@@ -191,7 +191,7 @@ class Picker:
 
     def __init__(self, title: str, rows: Sequence[str]) -> None:
         self.title = title
-        self.left = False
+        self.left: bool = False
         self.chosen: int | None = None
         self._rows = rows
         self._words = ""

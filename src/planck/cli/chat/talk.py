@@ -73,8 +73,8 @@ class Talk:
         self.planck = planck_
         self.options = options
         self.frontend = frontend
-        self.code = Exit.DONE
-        self.leaving = asyncio.Event()
+        self.code: Exit = Exit.DONE
+        self.leaving: asyncio.Event = asyncio.Event()
         self.queued: list[tuple[str, str]] = []
         """What is said, and to whom, once the turn has ended."""
         self.rewind_to: tuple[int, bool] | None = None
@@ -100,9 +100,9 @@ class Talk:
     def open(self, session: OpenSession) -> None:
         self.session = session
         self._opened_with = session.head
-        self.live_board = LiveBoard(session.opening_board())
-        self.now = Now(self.live_board)
-        self.teller = Teller(session.members, streams=self._streams, echoes=self.frontend.live)
+        self.live_board: LiveBoard = LiveBoard(session.opening_board())
+        self.now: Now = Now(self.live_board)
+        self.teller: Teller = Teller(session.members, streams=self._streams, echoes=self.frontend.live)
         self._watch = Watch(session, self._show)
         if self._listener:
             self._listener.opened(session)

@@ -46,6 +46,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="Report progress on standard error")
     parser.add_argument("--dry-run", action="store_true", help="Plan tool calls without running them")
     parser.add_argument(
+        "--isolated",
+        action="store_true",
+        help="Let the whole team work in a view: the workspace stays as it is until you land the changes",
+    )
+    parser.add_argument(
+        "--land",
+        type=given,
+        default=None,
+        metavar="ask|auto|never|branch:NAME",
+        help="Land an isolated run that succeeded (default: ask at a terminal, else never)",
+    )
+    parser.add_argument(
         "--timeout", type=seconds, default=None, metavar="SECONDS", help="Maximum duration of the run"
     )
     parser.add_argument("--no-session", "--ephemeral", action="store_true", help="Do not save the session")

@@ -51,9 +51,9 @@ class Console:
         self._found: list[object] | None = None
         self._reading = False
         self._lent = False
-        self.here = False
+        self.here: bool = False
         """Whether the terminal is ours now: not in the background, not lent, not gone."""
-        self.gone = False
+        self.gone: bool = False
 
     def open(self) -> None:
         import termios

@@ -39,8 +39,8 @@ class InputController:
     """Takes what the decoder found, one by one; owns the input, the list above it and the open question."""
 
     def __init__(self, screen: ScreenPort, key_map: KeyMap, history: History) -> None:
-        self.input = InputLine(history)
-        self.menu = Menu()
+        self.input: InputLine = InputLine(history)
+        self.menu: Menu = Menu()
         self.busy = False
         self.queued = 0
         self.private = False

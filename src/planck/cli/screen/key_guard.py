@@ -28,10 +28,10 @@ class KeyGuard:
     """Guards one question that is on the screen; `last` and `since`: the stroke before it, and its time."""
 
     def __init__(self, keys: Collection[str], last: str, since: float) -> None:
-        self.keys = frozenset(keys)
+        self.keys: frozenset[str] = frozenset(keys)
         self._last = last
         self._since = since
-        self.candidate = ""
+        self.candidate: str = ""
 
     def judge(self, stroke: Stroke, now: float, *, writing: bool) -> Verdict:
         """`writing`: somebody writes a text in the input, and this stroke goes on with it."""

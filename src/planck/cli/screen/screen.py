@@ -74,7 +74,7 @@ class Screen:
 
         `editor`: has the user edit a text elsewhere, while it has the terminal; None: it can't be started.
         """
-        self.key_map = key_map
+        self.key_map: KeyMap = key_map
         self.color = color
         self.completers: list[Completer] = []
         self._console = Console(self, *terminal)

@@ -35,7 +35,7 @@ class LiveBoard:
 
     def __init__(self, board: Board) -> None:
         """`board`: as it was when the session was opened; what happened since is followed."""
-        self.board = board
+        self.board: Board = board
         self._passing: dict[str | None, str] = {}
         self._retries: dict[str | None, _Retry] = {}
         self._outputs: dict[str, str] = {}

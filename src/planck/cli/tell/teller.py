@@ -1,7 +1,7 @@
 """Events of a session in, blocks for a person out; the same for what happens and for what has happened."""
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -103,7 +103,7 @@ class Teller:
         """Calls whose whole diff was on the screen when they were approved: it is not drawn again."""
         self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
         """The newest last."""
-        self.answered = False
+        self.answered: bool = False
         """Whether the orchestrator's newest text was told already."""
 
     def tell(self, event: SessionEvent) -> list[Block]:
@@ -281,6 +281,30 @@ class Teller:
     def _resume(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         return [self._note(None, "Session resumed")] if self._begins else []
 
+    def _open_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        notice = data.get("notice") or "works in its own view of the workspace"
+        return [self._note(event.agent_id, notice)]
+
+    def _drop_view(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        said = _DROPPED.get(data["why"], f"its own view was removed: {data['why']}")
+        return [self._note(event.agent_id, said)] if said else []
+
+    def _propose_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"lands its changes: {_name_paths(data['paths'])}")]
+
+    def _finish_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        count = data["paths"]
+        where = f"on the branch {data['branch']}" if data.get("branch") else "in the workspace"
+        return [self._note(event.agent_id, f"landed {count} {'name' if count == 1 else 'names'} {where}")]
+
+    def _refuse_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        why = _REFUSED.get(data["why"], data["why"])
+        paths = [one["path"] for one in data.get("conflicts", ())]
+        return [self._note(event.agent_id, f"did not land: {why}{': ' * bool(paths)}{_name_paths(paths)}")]
+
+    def _skip_landing(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"left {data['path']} alone: {data['why']}")]
+
     def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         fact = view(event.recorded)
         if isinstance(fact, FileChanged) and fact.call_id in self._calls:
@@ -448,6 +472,26 @@ def _say_why(denied: dict[str, Any]) -> str:
     return f": {cause}; {remedy}" if remedy else f": {cause}"
 
 
+def _name_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return ", ".join(paths[:_MOST_PATHS]) + more
+
+
+_MOST_PATHS = 5
+_REFUSED = {
+    "conflict": "it conflicts with the workspace",
+    "check": "a check failed",
+    "limit": "it is too large",
+    "another_landed": "another attempt landed",
+}
+_DROPPED = {
+    "landed": "",
+    "dropped": "its own view was removed, with the changes in it",
+    "unchanged": "",
+    "lost": "its own view is lost, with the changes in it: its folder is gone",
+}
+"""Why a view went, in words; an empty text: nothing worth a line."""
+
 _HANDLERS = {
     "agent_started": Teller._start_agent,
     "agent_ended": Teller._end_agent,
@@ -469,6 +513,12 @@ _HANDLERS = {
     "compacted": Teller._compact,
     "budget": Teller._tell_budget,
     "checked": Teller._tell_check,
+    "view_opened": Teller._open_view,
+    "view_dropped": Teller._drop_view,
+    "landing_proposed": Teller._propose_landing,
+    "landing_finished": Teller._finish_landing,
+    "landing_refused": Teller._refuse_landing,
+    "landing_skipped": Teller._skip_landing,
     "mode_changed": Teller._change_mode,
     "model_changed": Teller._change_model,
     "rewound": Teller._rewind,

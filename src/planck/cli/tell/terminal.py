@@ -32,9 +32,9 @@ class Terminal:
         dumb = variables.get("TERM", "") in ("", "dumb")
         self.live = self.err.isatty() and not dumb
         """Whether a line may be written over."""
-        self.rich = self.out.isatty() and not dumb
+        self.rich: bool = self.out.isatty() and not dumb
         """Whether the answer is rendered, and appears while it is written."""
-        self.color = not variables.get("NO_COLOR") and not dumb
+        self.color: bool = not variables.get("NO_COLOR") and not dumb
         self._fits = self.live
         """Whether lines are fit to its width, also while none is written over."""
         self._status = ""

@@ -63,7 +63,7 @@ class Saved(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class CredentialFile:
     def __init__(self, home: Path) -> None:
-        self.path = home / FILE
+        self.path: Path = home / FILE
         self._places = str(self.path), str(home / SIGN_INS)
 
     def read(self) -> dict[str, Saved]:
@@ -170,7 +170,7 @@ class Keyring:
         self.file = file
         self._environ = environ
         self._clock = clock
-        self.renewing = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        self.renewing: defaultdict[str, asyncio.Lock] = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._secrets: set[str] = set()
         self._redactor: Redactor | None = None
         self._seen: object = None

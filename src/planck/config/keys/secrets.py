@@ -1,6 +1,7 @@
 """Secrets that stand in a configuration are left out where it is shown."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from planck.config.keys.credentials import SECRETIVE
@@ -8,7 +9,7 @@ from planck.config.keys.credentials import SECRETIVE
 HIDDEN = "…"
 
 _WORDS = "|".join((*SECRETIVE, "passphrase", "(?<![a-z])(?:pass|pat|jwt|sig)(?![a-z])"))
-is_secretive = re.compile(_WORDS, re.IGNORECASE).search
+is_secretive: Callable[[str], re.Match[str] | None] = re.compile(_WORDS, re.IGNORECASE).search
 """Whether a name says that its value is a secret."""
 _IN_TEXT = (
     # a name and a password, or a token alone, before the host of an address

@@ -163,7 +163,7 @@ def refuse(message: str) -> WrongArgument:
 
 _TEXT_OPTIONS = (
     *("model", "name", "id", "resume", "compactor"),
-    *("team", "agent", "system_prompt", "append_system_prompt", "effort", "fallback_model"),  # of RunOptions
+    *("agent", "system_prompt", "append_system_prompt", "effort", "fallback_model"),  # of RunOptions
 )
 _FLAGS = ("dry_run", "stored")
 _COUNTS = ("max_steps", "max_tokens")
@@ -190,7 +190,10 @@ def check_options(**given: Any) -> None:
         elif name == "settings" and not isinstance(value, RunOptions):
             wanted = "a RunOptions object"
         elif name == "settings":
-            check_options(**msgspec.structs.asdict(value))
+            said = msgspec.structs.asdict(value)
+            check_options(**said)
+            if not isinstance(said["team"], str):  # as an argument it may also be an object
+                raise refuse(f"team of settings must be a string, not {said['team']!r}.")
         elif name in ("allowed_tools", "disallowed_tools") and not _are_names(value):
             wanted = "a list of strings"
         elif name == "tools" and (isinstance(value, str) or not isinstance(value, Iterable)):

@@ -25,7 +25,7 @@ from planck.records.usage import Usage
 from planck.toolkit.truncate import truncate
 
 IMPORTED = "imported"
-"""In the place of the model's name: nobody knows which one wrote it."""
+"""Stands for the model's name: nobody knows which one wrote it."""
 
 
 def read_history(messages: Any, agent_id: str, ids: Ids) -> list[list[View]]:

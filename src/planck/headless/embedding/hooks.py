@@ -20,7 +20,14 @@ T = TypeVar("T")
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """What a hook returns to stop something; the model, or the caller of `run`, reads the reason."""
+    """What a hook returns to stop something; the model, or the caller of `run`, reads the reason.
+
+    Example:
+
+        class NoPoems(Hooks):
+            def after_run(self, text: str) -> Refuse | None:
+                return Refuse("Do not write poems.") if "rose" in text else None
+    """
 
     reason: str
     final: bool = False
@@ -28,7 +35,14 @@ class Refuse(msgspec.Struct, frozen=True):
 
 
 class ToolUse(msgspec.Struct, frozen=True):
-    """A call of a tool, with arguments that were validated."""
+    """A call of a tool, with arguments that were validated.
+
+    Example:
+
+        class Log(Hooks):
+            def before_tool(self, use: ToolUse) -> None:
+                print(use.agent, use.tool, use.args)
+    """
 
     agent: str
     """The name of the agent."""
@@ -41,6 +55,12 @@ class ModelUse(msgspec.Struct, frozen=True):
     """A call of a model; what a hook changes here is sent and not recorded.
 
     A tool that a hook takes out of `tools` is not offered, and a call of it is refused.
+
+    Example:
+
+        class Brief(Hooks):
+            def before_model(self, use: ModelUse) -> ModelUse:
+                return msgspec.structs.replace(use, system=f"{use.system}\\nBe brief.")
     """
 
     agent: str

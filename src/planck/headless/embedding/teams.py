@@ -1,7 +1,7 @@
 """Teams that a program makes of objects, for `start(team=...)` and `session.spawn(...)`."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -12,7 +12,7 @@ from planck.headless.session_tools import check_tool
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, AgentKind, AgentSpec, ModelSpec, Workspace
 from planck.team.by_id import split_team_tools
 from planck.toolkit.tool import Tool, ToolError
 
@@ -22,7 +22,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
     A member of type `orchestrator` gets your prompts; there is exactly one in a team.
 
-        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash", my_tool])
+    Example:
+
+        Member(type="tester", model="openai/gpt-5", system_prompt="Run the tests.", tools=["bash"])
     """
 
     type: str
@@ -39,7 +41,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """Tools of your program, and names of others; every member has the team tools beside them."""
     skills: Sequence[str] = ()
     workspace: str = "shared"
-    """`shared`: it works in the workspace of the session, the only kind of workspace there is yet."""
+    """`shared`: it works in the workspace itself. `own`: in a view of it, and nobody sees its changes until
+    they land."""
     budget: Mapping[str, float] | None = None
     """What it may take, such as `{"usd": 0.5}`; None: it draws on the budget of the run."""
     roots: Sequence[str] = ()
@@ -56,7 +59,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Team(msgspec.Struct, frozen=True, kw_only=True):
     """A team that a program makes, for `start(team=...)`.
 
-    Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+    Example:
+
+        team = Team(members=[Member(type="orchestrator"), Member(type="tester", tools=["bash"])])
+        planck.run("Say hello.", team=team)
     """
 
     members: Sequence[Member]
@@ -164,11 +170,11 @@ def _read_member(member: object) -> MemberEntry:
     for tool in member.tools:
         if not isinstance(tool, str):
             check_tool(tool)
-    if member.workspace != "shared":
-        raise refuse(f"workspace of {_name(member)!r} must be 'shared', not {member.workspace!r}.")
+    if member.workspace not in get_args(Workspace):
+        raise refuse(f"workspace of {_name(member)!r} must be 'shared' or 'own', not {member.workspace!r}.")
     shape = {
         name: getattr(member, name)
-        for name in ("type", "name", "description", "system_prompt", "compactor", "base_prompt")
+        for name in ("type", "name", "description", "system_prompt", "compactor", "base_prompt", "workspace")
     }
     shape |= {"skills": list(member.skills), "roots": list(member.roots), "opts": dict(member.opts)}
     shape["done_when"] = list(member.done_when)

@@ -19,7 +19,14 @@ T = TypeVar("T")
 
 
 class TypedResult(RunResult, Generic[T], frozen=True, kw_only=True):
-    """The result of `run(output_type=T)`."""
+    """The result of `run(output_type=T)`.
+
+    Example:
+
+        result = planck.run("Name two cities.", output_type=list[str])
+        for city in result.require_data():
+            print(city)
+    """
 
     data: T | None = None
     """The answer; None where the run did not complete with one. `require_data` raises there."""

@@ -40,7 +40,7 @@ class HookReply(msgspec.Struct, frozen=True):
     asks: str = ""
     """Why the user is to be asked, whatever the rules allow."""
     updated: Mapping[str, Any] | None = None
-    """The arguments in the place of the call's own."""
+    """The arguments that replace the call's own."""
 
 
 class Hooks:
@@ -83,8 +83,8 @@ class Hooks:
         return {} if self._off else self._project.resources.now.hooks
 
     async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> HookReply:
-        """What all of them say of the arguments that the call has in the end: whoever changes them is heard
-        once, and then those who had already agreed to others."""
+        """Runs the hooks in order. If one rewrites the arguments, earlier hooks run again on the new ones; a
+        second rewrite blocks the call."""
         hooks = self._find("PreToolUse", tool)
         if not hooks:
             return HookReply()
@@ -221,7 +221,7 @@ class HookedPermit:
         return await self._gate.deny(Call(tool, args, ctx), "hook", why)
 
     def _change(self, tool: Tool, args: dict[str, Any], updated: Mapping[str, Any], ctx: ToolContext) -> None:
-        """Puts other arguments in the place of the call's own, in the very map that the tool is given."""
+        """Replaces the arguments of the call, in the very map that the tool is given."""
         changed = dict(updated)
         arguments.validate(tool, changed)
         args.clear()

@@ -78,7 +78,7 @@ class HookRunner:
             text = f"{hook.command!r} {how} and was ignored. {done.output.strip()[:200]}".strip()
             self._tell(event, "failed", text)
             return False, ""
-        if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
+        if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # an unreadable decision allows nothing
             return True, (
                 f"the hook {hook.command!r} returned more than {_MAX_OUTPUT >> 10} KiB of JSON, so its "
                 "decision cannot be read; only the user can fix the hook"

@@ -1,6 +1,6 @@
 """What every part of an open session needs: its log and its agents, for as long as it is open."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ class LiveParts:
         self.opened = opened
         """The log, also of a session that is closed."""
         self.wired = wired
-        self.closed = False
+        self.closed: bool = False
 
     @property
     def log(self) -> SessionLog:
@@ -44,6 +44,13 @@ class LiveParts:
     def team(self) -> Team:
         self.check_open()
         return self.wired.team
+
+    def old_contents(self) -> "OldContents":
+        """Returns where the files of before are found that the log has, and those that it does not have."""
+        from planck.session.outputs import IMAGES
+        from planck.session.undo import OldContents  # most sessions never undo
+
+        return OldContents(self.log.store, self.wired.redactor(), self.log.files / IMAGES)
 
     def check_open(self) -> None:
         """For whatever needs a team that lives and a log that is open."""
@@ -70,13 +77,6 @@ class LiveParts:
         hint = did_you_mean(agent, names) or f". Agents: {', '.join(names)}."
         raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
 
-    def old_contents(self) -> "OldContents":
-        """What the log and the files beside it have of contents that were changed."""
-        from planck.session.outputs import IMAGES
-        from planck.session.undo import OldContents
-
-        return OldContents(self.log.store, self.wired.redactor(), self.log.files / IMAGES)
-
     async def events(self, after: int) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
         id = self.opened.id
@@ -88,10 +88,15 @@ class LiveParts:
     async def suspend(self) -> None:
         if not self.closed:
             self.closed = True
-            await close_all(self.wired.team.suspend, self.opened.aclose, self.wired.aclose)
+            await self._close(self.wired.team.suspend)
 
     async def aclose(self) -> None:
         """Closes every part of it, whatever becomes of one, and then raises the first error."""
         if not self.closed:
             self.closed = True
-            await close_all(self.wired.team.aclose, self.opened.aclose, self.wired.aclose)
+            await self._close(self.wired.team.aclose)
+
+    async def _close(self, end_team: Callable[[], Awaitable[None]]) -> None:
+        """Ends the commands while the log and the views are open: what they changed is recorded then."""
+        wired = self.wired
+        await close_all(end_team, wired.end_commands, wired.close_views, self.opened.aclose, wired.aclose)

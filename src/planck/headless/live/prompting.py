@@ -38,7 +38,7 @@ class PromptSender:
     """Sends prompts to the agents of one session."""
 
     def __init__(self, parts: LiveParts, providers: Providers) -> None:
-        self.prompted = 0
+        self.prompted: int = 0
         """The number of the newest event before the orchestrator's last prompt."""
         self._parts = parts
         self._providers = providers

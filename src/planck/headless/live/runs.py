@@ -1,16 +1,16 @@
 """Runs of a session: a prompt, the wait until its team is settled, and the result."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from planck.headless.embedding.arguments import check_options
 from planck.headless.event import SessionEvent
+from planck.headless.live.changes import RunChanges
 from planck.headless.live.parts import AgentError, LiveParts
 from planck.headless.live.prompting import PromptSender, check_prompt
 from planck.records.events import ErrorEvent, Origin, TurnStatus
@@ -20,8 +20,7 @@ from planck.records.ports import Clock
 from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
 
 if TYPE_CHECKING:
-    from planck.session.result import ChangedFile
-    from planck.session.run_changes import Pair
+    pass
 
 _running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
 """The sessions whose run the present code is a part of: that of a tool or a hook."""
@@ -44,6 +43,7 @@ class SessionRuns:
         self._parts = parts
         self._sender = sender
         self._clock = clock
+        self._changes = RunChanges(parts)
         self._stopped: TurnStatus | None = None
         self._checking: asyncio.Future[str] | None = None
         """The checks of a run while they run."""
@@ -116,7 +116,7 @@ class SessionRuns:
                     await self._parts.aclose()
                 raise
         took = round((self._clock.monotonic() - began) * 1000)
-        demands = {**self._parts.wired.checks.demands, "changes": await self._find_changes(tally)}
+        demands = {**self._parts.wired.checks.demands, "changes": await self._changes.find(tally)}
         result = self._summarise(tally, took, demands)
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
@@ -206,6 +206,7 @@ class SessionRuns:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._parts.team.wait_until_settled()
+            await self._parts.wired.record_running()
             program = self._parts.wired.hooks.program
             if not program and not self._parts.wired.hooks.has("Stop"):
                 return
@@ -243,8 +244,7 @@ class SessionRuns:
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
         """What the events after a number come to, and whether that is what the run has to prove."""
         tally = self._count(after)
-        changes = tuple(self._compare(tally, self._pair_up(tally)))
-        demands = {**self._parts.wired.checks.demands, "changes": changes}
+        demands = {**self._parts.wired.checks.demands, "changes": self._changes.find_now(tally)}
         return self._summarise(tally, duration_ms, demands)
 
     def _sum_up(self, after: int) -> RunResult:
@@ -256,35 +256,6 @@ class SessionRuns:
         for event in self._parts.log.store.read(after):
             tally.add(event)
         return tally
-
-    def _pair_up(self, tally: RunTally) -> "Iterator[Pair]":
-        """Yields the files that a run touched with what they were before it."""
-        if not tally.touched:
-            return
-        from planck.session.run_changes import pair_up  # where something changed
-
-        start = min(one.first for one in tally.touched.values()) - 1
-        parts = self._parts
-        events = parts.log.store.read(start)
-        yield from pair_up(events, tally.touched, parts.old_contents(), here=True)
-
-    def _compare(self, tally: RunTally, pairs: "Iterable[Pair]") -> "Iterator[ChangedFile]":
-        if not tally.touched:
-            return
-        from planck.session.run_changes import compare
-        from planck.session.undo import look_at, open_places
-
-        store, parts = self._parts.log.store, self._parts
-        names = {**tally.names, **{one.id: one.spec.name for one in parts.team.members}}
-        yield from compare(pairs, look_at(store, open_places(store, parts.wired.root)).look, names)
-
-    async def _find_changes(self, tally: RunTally) -> "tuple[ChangedFile, ...]":
-        """Compares in a thread: a run may have changed thousands of files."""
-        found: list[ChangedFile] = []
-        pairs = iter(()) if self._parts.closed else self._pair_up(tally)
-        while some := [*islice(pairs, _COMPARED)]:
-            found += await asyncio.to_thread(lambda some: [*self._compare(tally, some)], some)
-        return tuple(sorted(found, key=lambda one: one.path))
 
     def _summarise(self, tally: RunTally, duration_ms: int | None, demands: dict[str, Any]) -> RunResult:
         team = self._parts.team

@@ -16,22 +16,22 @@ class SessionUndo:
         self._parts = parts
 
     def plan(self, selection: undo.Selection, confined: bool) -> undo.UndoPlan:
-        log = self._parts.log
-        return undo.plan(log.store, self._find_root(confined), selection, self._old_contents())
+        store = self._parts.log.store
+        return undo.plan(store, self._find_root(confined), selection, self._parts.old_contents())
 
     def list_turns(self) -> tuple[undo.UndoableTurn, ...]:
-        log = self._parts.log
-        return undo.list_turns(log.store, self._find_root(confined=False), self._old_contents())
+        store = self._parts.log.store
+        return undo.list_turns(store, self._find_root(confined=False), self._parts.old_contents())
 
     def list_changes(self, selection: undo.Selection | None) -> tuple[undo.FileDiff, ...]:
-        log = self._parts.log
+        store, old = self._parts.log.store, self._parts.old_contents()
         root = self._find_root(confined=False)
-        return undo.list_changes(log.store, selection or undo.Selection(), self._old_contents(), root)
+        return undo.list_changes(store, selection or undo.Selection(), old, root)
 
     async def apply(self, plan: undo.UndoPlan, confined: bool) -> str:
         """Returns the id of a call that undoes the undo."""
         log, team = self._parts.log, self._parts.team
-        root, old = self._find_root(confined), self._old_contents()
+        root, old = self._find_root(confined), self._parts.old_contents()
         id = await undo.apply(plan, root, RandomIds(), log.journal, old)
         if text := undo.describe_undone(plan):
             await team.mail.announce(text, team.members)
@@ -40,7 +40,7 @@ class SessionUndo:
     async def report_interrupted(self) -> None:
         """Names the files that a killed undo did not restore, and tells agents of those that it did."""
         root = self._find_root(confined=False)
-        left = undo.clean_up(self._parts.log.store, root, self._old_contents(), resumed=True)
+        left = undo.clean_up(self._parts.log.store, root, self._parts.old_contents(), resumed=True)
         if left.pending:
             names = ", ".join(map(repr, left.pending))
             message = f"An undo was interrupted. Not restored: {names}. Undo again to finish it."

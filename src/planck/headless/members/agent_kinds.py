@@ -17,7 +17,7 @@ from planck.team import names
 
 
 def find_kinds(runtime: Runtime, lead: ModelSpec | None, tools: Sequence[str]) -> dict[str, AgentKind]:
-    """By name; `lead` is the model of whoever starts them, `tools` are all that a session has."""
+    """By name; `lead` is the model of the agent that starts them, `tools` are all that a session has."""
     found = runtime.project.resources.agents().agents
     kinds = [_make_kind(one, runtime, lead, tools) for one in found.values()]
     return {kind.name: kind for kind in kinds if names.refuse("type", kind.name) is None}

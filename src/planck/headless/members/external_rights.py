@@ -157,7 +157,7 @@ class ExternalRights:
         return {"command": shlex.join(self._acp.command), "member": self._spec.name}
 
     async def _ask(self, verdict: Verdict) -> Err | Confinement:
-        """As a call of its own, so that whoever reads the log sees what was asked, and how it ended."""
+        """As a call of its own, so that a reader of the log sees what was asked, and how it ended."""
         id = self._plan.runtime.ids.new(self._spec.id)
         await self._scribe.record(ToolStart(id=id, name=_START.name, args=self._start_args, foreign=True))
         answer = await self._own.ask(Call(_START, self._start_args, self._context(id)), verdict)
@@ -181,7 +181,7 @@ class ExternalRights:
 
 
 class Previews:
-    """What a call of another program would change, as it says, in the place of a dry run."""
+    """What a call of another program would change, by its own words: it has no dry run."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}

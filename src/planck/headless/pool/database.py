@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class PoolDatabase:
     def __init__(self, url: str, folder: Path, owner: str, lease: float) -> None:
         self.url = url
-        self.roster = PostgresRoster(url, lease=lease)
+        self.roster: PostgresRoster = PostgresRoster(url, lease=lease)
         self._engine = CommitQueue(url)
         self._folder = folder
         self._owner = owner
@@ -43,7 +43,7 @@ class PoolDatabase:
         await self.roster.start()
 
     def archive(self, workspace: Path) -> Archive:
-        """Returns all sessions of the database, whoever works on them."""
+        """Returns all sessions of the database, on every node."""
         return PoolArchive(self._folder, workspace, self._all)
 
     def claimed(self, row: SessionRow, workspace: Path) -> ClaimedLibrary:

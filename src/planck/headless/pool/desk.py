@@ -1,4 +1,4 @@
-"""What whoever runs a pool does with its database itself: make it, check it, and give out tokens."""
+"""What the operator of a pool does with its database: make it, check it, and give out tokens."""
 
 import hashlib
 from types import TracebackType

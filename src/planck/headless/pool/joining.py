@@ -17,7 +17,7 @@ from planck.permissions.approver import Approver
 from planck.records.outcome import ErrorKind
 from planck.store.roster import NodeRow
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _WORK = 4

@@ -14,7 +14,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.store.roster import VERSION, Answer, NodeRow, Roster, SessionRow
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MANY = 64
 """Sessions taken at a time: the rest is there at the next look."""
@@ -62,7 +62,7 @@ class Node:
     def __init__(self, roster: Roster, work: Work, me: NodeRow, terms: Terms, clock: Clock) -> None:
         """`clock` counts the time for which the machine slept: other nodes did not."""
         self.me = me
-        self.entered = asyncio.Event()
+        self.entered: asyncio.Event = asyncio.Event()
         """Set once the others know of it."""
         self._drains = asyncio.Event()
         self._roster = roster

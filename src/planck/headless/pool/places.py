@@ -30,7 +30,7 @@ from planck.workspace.git.sources import (
 )
 from planck.workspace.paths.paths import is_inside
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class PoolError(ConfigError):

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.archive.archive import Archive
-from planck.config.providers import open_shares
+from planck.config.providers import Shares, open_shares
 from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
@@ -20,7 +20,7 @@ from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
 from planck.headless.pool.places import Places, PoolError, Workplace, describe_folder, describe_source
 from planck.headless.requests import name_session
-from planck.headless.services.reopening import carry_over, find_left
+from planck.headless.services.reopening import carry_over
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -77,8 +77,8 @@ class Pool:
         self._at: dict[str, tuple[Planck, Workplace]] = {}
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
-        """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
-        self.shares = open_shares(planck.project, self._clock, database.url)
+        """Being opened for somebody who asked for them by name, until the session cache has them."""
+        self.shares: Shares = open_shares(planck.project, self._clock, database.url)
         """How often this node asks the providers, of what all nodes may."""
 
     @property
@@ -87,7 +87,7 @@ class Pool:
 
     @property
     def archive(self) -> Archive:
-        """All sessions of the database, whoever works on them."""
+        """All sessions of the database, on every node."""
         return self.database.archive(self.workspace)
 
     @property
@@ -245,9 +245,10 @@ class Pool:
         options = replace(options, name=row.name, mode=mode, max_budget_usd=None, max_tokens=None)
         try:
             if row.head:
-                left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(row.id)))
-                narrowed = _narrow(options, carry_over(left, mode, ours=False, alone=False))
-                opened = await planck.reopen(row.id, narrowed)
+                opened = await planck.reopen(
+                    row.id,
+                    lambda left: _narrow(options, carry_over(left, mode, ours=False, alone=False)),
+                )
             else:
                 if options.team:
                     find_alias(options.team, planck.resources.team_dirs())
@@ -355,7 +356,7 @@ class Pool:
             return
         try:
             made = await place.clone.put_on_record()
-        except PlanckError as failure:  # whoever reads `done` must not look for the files in vain
+        except PlanckError as failure:  # a reader of `done` must find the files
             where = f"on node {self.me.name} in {str(place.folder)!r}"
             why = f"The files could not be saved: {failure.err.message.rstrip('.')}. They are {where}."
             await session.record(ErrorEvent(kind=failure.err.kind, message=why, details={}))

@@ -123,7 +123,7 @@ class _Slow:
 
 
 async def find_failure(session: OpenSession) -> str:
-    """What the team left undone, by its log: a script that ends is no proof that its work was done."""
+    """What the team left undone, by its log: a script may end before its work is done."""
     edited, passed = False, False
     async for event in session.events():
         if event.type == "tool_end" and event.data["name"] == "edit":
@@ -138,7 +138,7 @@ async def find_failure(session: OpenSession) -> str:
 
 
 def _answer(request: Request) -> Say:
-    """The next line of whoever asks: the script goes by how often that agent has spoken already."""
+    """Returns the next line of the agent that asks, by how often it has spoken already."""
     spoken = sum(isinstance(message, AssistantMessage) for message in request.history.messages)
     for role, script in (("You lead", _lead), ("You change code", _build), ("You run the tests", _test)):
         if role in request.system:

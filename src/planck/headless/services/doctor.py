@@ -64,6 +64,7 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
     yield _check_sandbox()
     yield _check_limits()
     yield _check_sessions(planck_.sessions_dir)
+    yield from _check_views(str(planck_.project.views_folder))
     found = resources.instructions()
     yield Check("AGENTS.md", "ok", ", ".join(map(str, found.paths)) or "none")
     skills = resources.skills()
@@ -208,6 +209,35 @@ def _check_limits() -> Check:
     memory, file = process.MAX_DATA >> 30, process.MAX_FILE >> 30
     text = f"{memory} GiB memory per process (RLIMIT_DATA, no cgroup), {file} GiB per file"
     return Check("command limits", "ok", f"{text}, {process.MAX_PROCESSES} processes")
+
+
+_OLD_DAYS, _LARGE = 30, 1 << 30
+
+
+def _check_views(folder: str) -> Iterator[Check]:
+    """Tries one, and tells of work that has not landed."""
+    if not sys.platform.startswith("linux"):
+        yield Check("views", "warning", "agents' own workspaces need Linux", _OTHER_WAY)
+        return
+    from planck.workspace.views.housekeeping import survey
+    from planck.workspace.views.overlay import probe
+
+    if why := probe(folder):
+        yield Check("views", "warning", f"no view of its own for an agent: {why}", _OTHER_WAY)
+    else:
+        yield Check("views", "ok", f"overlay, in {folder}")
+    for held in survey(folder):
+        if not held.changed:
+            continue
+        days, size = int(held.age_s // 86_400), f"{held.bytes / (1 << 20):,.1f} MiB"
+        old = days >= _OLD_DAYS or held.bytes >= _LARGE
+        age = f"last used {days} days ago" if days else "used today"
+        detail = f"session {held.session} has changes that have not landed: {size}, {age}"
+        advice = f"Look at {held.folder}. Resume the session to continue in it." if old else ""
+        yield Check("view", "warning" if old else "ok", detail, advice)
+
+
+_OTHER_WAY = 'An agent with "workspace": "own" gets a git worktree; "workspace": "shared" is the other way.'
 
 
 def _check_sessions(folder: Path) -> Check:

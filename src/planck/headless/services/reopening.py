@@ -32,13 +32,6 @@ class Left(msgspec.Struct, frozen=True):
     """The same, of their tokens."""
 
 
-def find_left(events: Iterable[Event]) -> Left:
-    fold = LeftFold()
-    for _ in fold.follow(events):
-        pass
-    return fold.left
-
-
 class LeftFold:
     """Folds how a session was left out of events that pass through it, so that a log is read only once."""
 

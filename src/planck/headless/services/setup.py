@@ -42,7 +42,7 @@ class Setup:
 
     def __init__(self, home: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
         self._environ = read_environment() if environ is None else environ
-        self.home = home or find_home(self._environ)
+        self.home: Path = home or find_home(self._environ)
         # The project's folder says nothing here: what is set up is the user's own.
         self._project = Project(self.home, self.home, self._environ)
         self._ring = Keyring(CredentialFile(self.home), self._environ, SystemClock())
@@ -105,7 +105,7 @@ class Setup:
             )
 
     def choose_name(self, address: str) -> str:
-        """For a server that has no name of its own: that of its address before, or a new one."""
+        """Names a server that has no name: as its address was named before, or anew."""
         known = self._project.config.providers
         for name in ("other", *(f"other-{number}" for number in range(2, 100))):
             if name not in known or known[name].base_url == address:

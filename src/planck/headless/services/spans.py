@@ -85,7 +85,7 @@ class Tracing:
 
         quiet = logging.getLogger("opentelemetry")
         quiet.addHandler(logging.NullHandler())
-        quiet.propagate = False  # a collector that is away is no news for a terminal
+        quiet.propagate = False  # a missing collector must not be reported on the terminal
         about = {"service.name": environ.get("OTEL_SERVICE_NAME") or "planck", "service.version": __version__}
         resource = Resource.create(about)
         self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -101,6 +101,8 @@ class Tracing:
         self._metrics = MeterProvider(readers, resource, shutdown_on_exit=False)
         self.tracer: Tracer = self._spans.get_tracer("planck", __version__, schema_url=_SCHEMA)
         meter = self._metrics.get_meter("planck", __version__, schema_url=_SCHEMA)
+        self.tokens: Histogram
+        self.seconds: Histogram
         self.tokens, self.seconds = _make_histograms(meter)
 
     async def aclose(self) -> None:
@@ -116,6 +118,8 @@ class GivenTracer:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
+        self.tokens: Histogram
+        self.seconds: Histogram
         self.tokens, self.seconds = _make_histograms(metrics.get_meter("planck", __version__))
 
     async def aclose(self) -> None:

@@ -30,7 +30,7 @@ from planck.tools.results import Finished
 
 BUILT_IN = "built-in"
 PEER = "peer"
-"""In the place of a path: a problem of a sidecar or an MCP server."""
+"""Stands for a path: a problem of a sidecar or an MCP server."""
 _PATIENCE = 20.0
 """Seconds that a listing waits for what is slow to start."""
 

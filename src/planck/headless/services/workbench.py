@@ -31,7 +31,7 @@ class Workbench:
         self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
         self._workspace = project.workspace
         self._keys = Keyring(CredentialFile(project.home), project.environ, SystemClock()).redactor
-        self.guide = WorkbenchGuide(self._tools, project, self._keys)
+        self.guide: WorkbenchGuide = WorkbenchGuide(self._tools, project, self._keys)
         self._scribe = Scribe(Unrecorded(), "mcp")
         chosen = Mode(mode) if mode else project.config.permissions.mode
         gate = Gate(RuleBook(project), ids=RandomIds())

@@ -41,27 +41,27 @@ class Answer:
 
     def __init__(self, dialect: "Dialect", request: Request) -> None:
         self._dialect = dialect
-        self.server = dialect.endpoint.name
+        self.server: str = dialect.endpoint.name
         self._position = len(request.history.messages)
-        self.most_bytes = request.answer_bytes
+        self.most_bytes: int = request.answer_bytes
         self._most_calls = request.calls * _MORE_CALLS
-        self.size = 0
+        self.size: int = 0
         """Bytes that were kept so far."""
         self._calls = 0
-        self.parts = 0
-        self.too_large = False
-        self.loops = False
-        self.bursts = request.bursts
-        self.window = dialect.model.context_window
-        self.moved = False
+        self.parts: int = 0
+        self.too_large: bool = False
+        self.loops: bool = False
+        self.bursts: bool = request.bursts
+        self.window: int = dialect.model.context_window
+        self.moved: bool = False
         """Something was said since whoever watches the stream set it to False: no ping, no blank."""
-        self.ended = False
+        self.ended: bool = False
         """The server has said its last word; what follows is not read."""
-        self.usage = Usage()
+        self.usage: Usage = Usage()
         """What the server has counted so far; another object when it counted again."""
         self.stop: StopReason | None = None
         """Why the model stopped; None for as long as the server has not said."""
-        self.response_id = ""
+        self.response_id: str = ""
         """What the server calls this answer."""
 
     def feed(self, data: bytes) -> Sequence[Item]:

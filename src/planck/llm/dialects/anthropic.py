@@ -1,6 +1,7 @@
 """The Anthropic Messages API: our history as its messages, its event stream as our items."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 
@@ -42,7 +43,7 @@ finds what the previous request wrote even when a step added more blocks than th
 
 class Anthropic(Dialect):
     name = "anthropic"
-    reserved = frozenset({"model", "messages", "tools", "system", "stream"})
+    reserved: ClassVar[frozenset[str]] = frozenset({"model", "messages", "tools", "system", "stream"})
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         headers = {

@@ -18,7 +18,8 @@ from planck.records.specs import ModelSpec, ToolSpec
 Json = dict[str, Any]
 
 _KEPT = 1024
-"""Tool sets and system prompts remembered: one for each agent that shares the provider."""
+"""System prompts that are remembered, one for each agent that shares the provider; and sets of tools."""
+_TOOLS: dict[tuple[type, int], tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
 
 class Dialect:
@@ -39,11 +40,10 @@ class Dialect:
     ) -> None:
         self.endpoint = endpoint
         self.model = model
-        self.exchange = Exchange(transport, endpoint, url, headers)
+        self.exchange: Exchange = Exchange(transport, endpoint, url, headers)
         self._lead = f',"{self.messages_field}":['.encode()
         self._wire_key = f"{self.name}:{model.model}"
         self._systems: dict[str, bytes] = {}
-        self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         return self.exchange.stream(self.encode_body(request), self.begin_answer(request), request.tally)
@@ -118,15 +118,16 @@ class Dialect:
         return {name: value for name, value in params.items() if name not in self.reserved} if params else {}
 
     def encode_tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
-        """All specs, encoded once for as long as the set is the same object."""
-        known = self._tools.get(id(specs))
+        """All specs, encoded once for all sessions, for as long as the set is the same object."""
+        key = type(self), id(specs)
+        known = _TOOLS.get(key)
         if known is not None and known[0] is specs:
             return known[1]
         encoded = msgspec.Raw(codec.encode([self.render_tool(spec) for spec in specs]))
         if isinstance(specs, tuple):  # what may change in place is not remembered
-            if len(self._tools) >= _KEPT:
-                self._tools.clear()
-            self._tools[id(specs)] = (specs, encoded)
+            if len(_TOOLS) >= _KEPT:
+                _TOOLS.clear()
+            _TOOLS[key] = (specs, encoded)
         return encoded
 
     def _encode(self, message: Message) -> bytes:

@@ -79,18 +79,15 @@ class Exchange:
                 if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
                     raise await _no_stream(chunk, response, self._endpoint)
                 unread = iter(events.feed(chunk))
-                try:
-                    while not reading.read(unread):
-                        for item in reading.take():
-                            yield item
-                        await asyncio.sleep(0)
-                except ProviderError:  # of one event: what those before it say comes first
-                    for item in reading.take():
+                while True:
+                    for item in reading.read(unread):
                         yield item
-                    raise
-                for item in reading.take():
-                    yield item
-                if pulse.is_due():
+                    if not reading.more:
+                        break
+                    await asyncio.sleep(0)
+                if reading.failure:
+                    raise reading.failure
+                if answer.moved and pulse.is_due():
                     yield _describe_call(answer)
                 if answer.too_large or answer.loops:
                     break  # and the connection is closed: nobody pays for what nobody reads
@@ -103,14 +100,12 @@ class Exchange:
             yield Status(component="model", state="repeats", detail=_tell_loop(reading.repeated))
         elif not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
             # Many a server leaves out the last line end; half an event says nothing, which the message tells.
-            try:
-                reading.read(iter((rest,)))
-            except ProviderError as error:
+            for item in reading.read(iter((rest,))):
+                yield item
+            if error := reading.failure:
                 half = UNREADABLE in error.err.details and not _is_whole(rest)
                 if not half and error.err.kind is not ErrorKind.STREAM_CUT:
-                    raise
-            for item in reading.take():
-                yield item
+                    raise error
         yield answer.build_message()
 
 
@@ -122,13 +117,18 @@ class _Reading:
         self._pulse = pulse
         self._loop = _listen(answer.window)
         self._counted = answer.usage
-        self._items: list[Item] = []
         self._left = _FAIR
+        self.more = False
+        """Others have waited enough: the rest is for another turn of the loop."""
+        self.failure: ProviderError | None = None
+        """Of the event behind those that were read."""
 
-    def read(self, events: Iterator[bytes]) -> bool:
-        """Reads on; False where others have waited enough, and the rest is for another turn of the loop."""
-        answer, pulse, loop, items, said = self._answer, self._pulse, self._loop, self._items, False
+    def read(self, events: Iterator[bytes]) -> Iterable[Item]:
+        """Returns what some more events say."""
+        answer, pulse, loop, said = self._answer, self._pulse, self._loop, False
+        items: list[Item] = []
         feed = answer.feed
+        self.more = False
         try:
             for data in events:
                 if len(data) > SPARSE:
@@ -154,16 +154,13 @@ class _Reading:
                 self._left -= 1
                 if not self._left:
                     self._left = _FAIR
-                    return False
-        finally:
-            if said:
-                pulse.beat()
-        return True
-
-    def take(self) -> Iterable[Item]:
-        """Returns what was read and not taken yet."""
-        items, self._items = self._items, []
-        return _join(items) if self._answer.bursts and len(items) > 1 else items
+                    self.more = True
+                    break
+        except ProviderError as failure:
+            self.failure = failure
+        if said:
+            pulse.beat()
+        return _join(items) if answer.bursts and len(items) > 1 else items
 
     @property
     def repeated(self) -> str:
@@ -220,9 +217,9 @@ class _Pulse:
             self._last = self._now()
 
     def is_due(self) -> bool:
-        """Once for each chunk: one that brought nothing does not speak for an earlier one."""
-        moved, self._answer.moved = self._answer.moved, False
-        if not moved or self._now() - self._last < _SIGN_OF_LIFE:
+        """Once for each chunk that moved: one that brought nothing does not speak for an earlier one."""
+        self._answer.moved = False
+        if self._now() - self._last < _SIGN_OF_LIFE:
             return False
         self._last = self._now()
         return True

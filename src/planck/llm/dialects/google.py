@@ -1,6 +1,7 @@
 """Google Gemini `streamGenerateContent`: our history as contents, its chunks as our items."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 from urllib.parse import quote
 
 import msgspec
@@ -32,7 +33,7 @@ _UNSIGNED = "skip_thought_signature_validator"
 class Google(Dialect):
     name = "google"
     messages_field = "contents"
-    reserved = frozenset({"contents", "tools", "systemInstruction", "model"})
+    reserved: ClassVar[frozenset[str]] = frozenset({"contents", "tools", "systemInstruction", "model"})
     call_prefix = _MINTED
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:

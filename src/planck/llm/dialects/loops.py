@@ -21,7 +21,7 @@ class Loop:
         self._span = max(window // 2, _LEAST)
         self._tail = bytearray()
         self._next = self._span
-        self.repeated = ""
+        self.repeated: str = ""
         """What is said again and again, once that is known."""
 
     def hear(self, items: Iterable[Item]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -25,7 +25,7 @@ from planck.records.usage import Usage
 
 class Ollama(Dialect):
     name = "ollama"
-    reserved = frozenset({"model", "messages", "tools", "stream"})
+    reserved: ClassVar[frozenset[str]] = frozenset({"model", "messages", "tools", "stream"})
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._root = (endpoint.base_url or LOCAL_ROOTS["ollama"]).removesuffix("/v1")

@@ -1,6 +1,7 @@
 """OpenAI Chat Completions, as the vendor and every compatible server speak it."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 
@@ -24,7 +25,7 @@ from planck.records.specs import ModelSpec
 
 class OpenAIChat(Dialect):
     name = "openai_chat"
-    reserved = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+    reserved: ClassVar[frozenset[str]] = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         url = f"{openai_root(endpoint.base_url)}/chat/completions"

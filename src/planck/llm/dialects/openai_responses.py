@@ -1,7 +1,7 @@
 """OpenAI Responses, stateless: nothing is stored there, and encrypted reasoning travels with the history."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ from planck.records.specs import ModelSpec, ToolSpec
 class OpenAIResponses(Dialect):
     name = "openai_responses"
     messages_field = "input"
-    reserved = frozenset(
+    reserved: ClassVar[frozenset[str]] = frozenset(
         {"model", "input", "tools", "stream", "store", "instructions", "previous_response_id"}
     )
 

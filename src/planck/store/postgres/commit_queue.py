@@ -15,7 +15,7 @@ from planck.store.postgres.connection import ANSWER, Database, Lost, Pauses, as_
 from planck.store.postgres.schema import prepare
 from planck.store.store import StoreError
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
 """In one statement: PostgreSQL takes a GiB, but all the others wait for it."""
@@ -100,9 +100,9 @@ class CommitQueue:
         """`patience`: seconds without a connection after which every log is abandoned; None: somebody else
         sees to it."""
         self.url = url
-        self.database = Database(url)
+        self.database: Database = Database(url)
         """For the appends alone: nothing else makes them wait."""
-        self.queries = Database(url)
+        self.queries: Database = Database(url)
         self._patience = patience
         self._writers: dict[str, Writer] = {}
         self._waiting: set[str] = set()
@@ -114,7 +114,7 @@ class CommitQueue:
         """When this outage began; None: the server answered the last statement, or nobody waits for it."""
         self.before_append: Callable[[], None] | None = None
         """Called before each append; it may fence this queue, and then nothing is sent."""
-        self.flushes = 0
+        self.flushes: int = 0
         """Statements sent so far."""
 
     @property

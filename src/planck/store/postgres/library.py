@@ -65,11 +65,11 @@ class PostgresLibrary:
         self._place = os.path.realpath(workspace) if workspace else None
         self._lease = lease
         self._lent = engine is not None
-        self.engine = engine or CommitQueue(url, patience=None if owner else lease * 2 / 3)
+        self.engine: CommitQueue = engine or CommitQueue(url, patience=None if owner else lease * 2 / 3)
         self._database = BlockingDatabase(url)
         name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._heartbeat = None if owner else Heartbeat(self.engine, name, lease / 6)
-        self.owner = owner or name
+        self.owner: str = owner or name
         self._open: set[str] = set()
 
     @property

@@ -26,7 +26,7 @@ from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError, find_last, report_damage
 from planck.store.threads import finish_blocking, hand_over, run_blocking
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 PAGE = 1000
 """Events at a time; they are a few hundred bytes each."""

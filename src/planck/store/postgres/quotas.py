@@ -165,7 +165,7 @@ class SliceHold:
 
     def __init__(self, quotas: PostgresQuotas, held: dict[str, int]) -> None:
         self._quotas = quotas
-        self.held = held
+        self.held: dict[str, int] = held
 
     def settle(self, micro_usd: int, tokens: int) -> None:
         held, self.held = self.held, {}

@@ -11,7 +11,7 @@ from planck.store.sqlite.database import Disk
 from planck.store.sqlite.lock import WriterLock
 from planck.store.sqlite.witness import RECORD_PLACES, make_record, write_witness
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class Barrier:
@@ -26,7 +26,7 @@ class Barrier:
         self._wal = -1
         self._directory_synced = False
         self._closed = False
-        self.fd = lock.fd
+        self.fd: int = lock.fd
         self.put: Callable[[int, bytes, int], int] = self._put_first
         """Writes a record of how far the log has come, at its place in the lock file: after each commit.
 

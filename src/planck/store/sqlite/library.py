@@ -39,7 +39,7 @@ from planck.store.threads import finish_blocking, hand_over
 if TYPE_CHECKING:
     from planck.store.library import Contents, Entry, LocalLibrary
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

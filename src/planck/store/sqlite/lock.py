@@ -33,7 +33,7 @@ class WriterLock:
         try:
             if steal:
                 _replace(path)
-            self.fd = _acquire(path)
+            self.fd: int = _acquire(path)
         except OSError as e:
             raise StoreError(
                 ErrorKind.LOG_WRITE_FAILED, f"Cannot lock {path.stem!r}: {e}. Check the folder and the disk."

@@ -20,7 +20,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock, Quotas, add_seconds
 from planck.store.sqlite.witness import read_boot
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _PATIENCE = 10.0
 """Seconds to wait for others' transactions, each of which takes less than a millisecond."""
@@ -195,9 +195,9 @@ class QuotaHold:
     def __init__(self, file: QuotaFile, id: int, provider: str, day: str) -> None:
         self._file = file
         self._settled = False
-        self.id = id
-        self.provider = provider
-        self.day = day
+        self.id: int = id
+        self.provider: str = provider
+        self.day: str = day
 
     def settle(self, micro_usd: int, tokens: int) -> None:
         if not self._settled:

@@ -43,11 +43,13 @@ class SqliteReader:
         self._disk = disk
         self._closed = False
         known = meta if fresh is None else fresh
-        self.meta = load_meta(connection) if known is None else dict(known)
+        self.meta: dict[str, str] = load_meta(connection) if known is None else dict(known)
         self._epoch_number = self.meta.pop("epoch", "")
         self._boot = self.meta.pop(BOOT, "")
         self.damage: Err | None = None
-        self.gaps = read_gaps(self.meta) if LOST in self.meta else ()
+        self.gaps: tuple[Gap, ...] = read_gaps(self.meta) if LOST in self.meta else ()
+        self.head: int
+        self.head_hash: bytes
         if fresh is not None:
             self.head, self.head_hash = 0, GENESIS
             return

@@ -40,7 +40,7 @@ from planck.store.sqlite.witness import BOOT, RECORD_PLACES, find_boot, has_stop
 from planck.store.store import LOST, CommitListener, Store, StoreError
 from planck.store.threads import finish_blocking, run_blocking
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _CHECKPOINT_BYTES = 4 << 20
 _EMPTY_HASH = sha256()

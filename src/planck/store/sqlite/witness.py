@@ -5,6 +5,7 @@ And in which boot it was open: a power failure takes what was not synced from bo
 
 import os
 import struct
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from planck.store.sqlite.database import FileDurability, companion
 
 RECORD = struct.Struct("<Q32sQ")
 """The number of an event, its hash, and the number again: half of one, left by a kill, does not count."""
-make_record = RECORD.pack
+make_record: Callable[..., bytes] = RECORD.pack
 RECORD_PLACES = (lock_file.RECORDS[0], lock_file.RECORDS[0] + RECORD.size)
 """Of even and of odd numbers: if a kill leaves half of one, the other is of an earlier commit."""
 BOOT = "boot"

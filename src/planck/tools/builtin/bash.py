@@ -46,7 +46,8 @@ def bash_tool(shared: Shared) -> Tool:
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
         root, script = views.of(ctx).root, args["command"]
         with root.folder(args.get("cwd", ctx.cwd)) as cwd:
-            command = Command(shell(script), cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
+            argv, view = shell(script), root.view
+            command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys, view=view)
             if background:
                 call = await prepare(shared.recording, ctx, root, script)
                 return await _in_background(jobs, ctx, script, command, call)
@@ -98,9 +99,8 @@ async def _in_background(
     jobs: Jobs, ctx: ToolContext, text: str, command: Command, call: RecordedCall
 ) -> Outcome:
     handle = f"bg_{ctx.call_id}"
-    looks = await look_ahead(
-        command.confinement
-    )  # before the checks: nothing else runs between and the start
+    # Before the checks: nothing else runs between and the start.
+    looks = await look_ahead(command.confinement, command.view)
     if jobs.is_full:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,

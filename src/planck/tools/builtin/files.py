@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planck.tools.builtin.web import Resolver
     from planck.tools.command_recording import CommandRecording
     from planck.workspace.process.jobs import Jobs
+    from planck.workspace.views.view import View
 
 FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
@@ -39,7 +40,7 @@ class Contents:
     def __init__(self) -> None:
         self._known: OrderedDict[str, bytes] = OrderedDict()
         self._remembered = 0
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._locks: dict[tuple[str, str], tuple[asyncio.Lock, int]] = {}
         self._noting = threading.Lock()  # `read` notes from its own thread
 
     def remember(self, content: bytes) -> str:
@@ -58,8 +59,10 @@ class Contents:
         return self._known.get(key)
 
     @asynccontextmanager
-    async def lock(self, place: str) -> AsyncIterator[None]:
-        """Waiters go in order of arrival; a lock is there only while somebody holds it or waits."""
+    async def lock(self, place: tuple[str, str]) -> AsyncIterator[None]:
+        """`place`: a view, empty for the workspace itself, and a path: one path is another file in each.
+
+        Waiters go in order of arrival; a lock is there only while somebody holds it or waits."""
         lock, users = self._locks.get(place, (asyncio.Lock(), 0))
         self._locks[place] = lock, users + 1
         try:
@@ -115,7 +118,7 @@ class Seen:
 
         No other call of this session changes it meanwhile; what anybody else does is found by `Slot.replace`.
         """
-        async with self._contents.lock(slot.place):
+        async with self._contents.lock((slot.view, slot.place)):
             old = await asyncio.to_thread(slot.read, MAX_FILE)
             self._refuse_change(slot, old[0] if old else None)
             shown = ctx.confinement.basis if ctx.confinement else ""
@@ -130,8 +133,8 @@ class AgentView:
     __slots__ = ("root", "seen")
 
     def __init__(self, root: Root, seen: Seen) -> None:
-        self.root = root
-        self.seen = seen
+        self.root: Root = root
+        self.seen: Seen = seen
 
 
 class Views:
@@ -145,16 +148,28 @@ class Views:
         self.root = root
         self._contents = Contents()
         self._by_agent: dict[str, AgentView] = {}
+        self._own: dict[str, View] = {}
+
+    def give(self, agent_id: str, view: "View | None") -> None:
+        """Lets an agent work in a view of its own from its next call on; None: in the workspace again."""
+        self._by_agent.pop(agent_id, None)
+        if view is None:
+            self._own.pop(agent_id, None)
+        else:
+            self._own[agent_id] = view
 
     def of(self, ctx: ToolContext) -> AgentView:
         found = self._by_agent.get(ctx.agent_id)
         if found is None:  # two first calls at once, in two threads: both get the one that came first
-            new = AgentView(self.root, Seen(self._contents))
+            own = self._own.get(ctx.agent_id)
+            root = self.root if own is None else self.root.within(own)
+            new = AgentView(root, Seen(self._contents))
             found = self._by_agent.setdefault(ctx.agent_id, new)
         return found
 
     def end(self, agent_id: str) -> None:
         self._by_agent.pop(agent_id, None)
+        self._own.pop(agent_id, None)
 
 
 def bind_to_file(views: Views) -> FindBasis:
@@ -192,7 +207,12 @@ async def replace(
     before, mode = old if old is not None else (None, None)
     await ctx.record(
         FileChanged(
-            call_id=ctx.call_id, path=slot.relative, before=before, mode=mode, after_sha256=digest(content)
+            call_id=ctx.call_id,
+            path=slot.relative,
+            before=before,
+            mode=mode,
+            after_sha256=digest(content),
+            view=slot.view or msgspec.UNSET,
         )
     )
     await asyncio.to_thread(slot.replace, content, mode)

@@ -47,7 +47,7 @@ class Engine:
 
     def at(self, root: Root) -> "Engine":
         """The same engine, started in another root."""
-        if root.path == self._root.path:
+        if root.path == self._root.path and root.view is self._root.view:
             return self
         self.program  # noqa: B018 - found once, and by who may write where
         other = copy(self)
@@ -107,7 +107,7 @@ class Engine:
 
     async def _run(self, argv: list[str], records: "_Records") -> "Matches":
         with self._root.folder() as cwd:
-            job = start(Command(argv, cwd, self._outside), on_output=records.feed)
+            job = start(Command(argv, cwd, self._outside, view=self._root.view), on_output=records.feed)
         records.enough = job.end
         try:
             ended = await job.wait(self._timeout)

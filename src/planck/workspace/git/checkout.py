@@ -56,6 +56,11 @@ async def look(folder: Path, environment: Mapping[str, str], patience: float = _
     return Checkout(branch, await _is_dirty(top, git, environment, patience) if branch else None)
 
 
+def may_start_programs(top: Path) -> bool:
+    """Whether the own configuration of the repository at its top names what git would run, or may do so."""
+    return not _is_harmless(_git_folder(top / ".git"))
+
+
 def find_top(folder: Path) -> Path | None:
     """Returns the first folder upwards that holds `.git`, a file or a directory."""
     place = os.path.abspath(folder)

@@ -76,7 +76,7 @@ class Clone:
     ) -> None:
         """`origins`: the ids of what this session was forked from, the nearest first."""
         self.folder = folder
-        self.ref = f"refs/planck/{id}"
+        self.ref: str = f"refs/planck/{id}"
         self._origins = [f"refs/planck/{origin}" for origin in origins]
         self._repo = repo
         self._address = _find_address(repo)

@@ -23,7 +23,7 @@ class OutputFile:
     """One target, resolved when it is made. `close` lets go of the folder."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = str(path)
+        self.path: str = str(path)
         self._slot: Slot | None = None
         """None for a descriptor, a FIFO or a device, which can't be replaced by a new file."""
         try:

@@ -13,10 +13,11 @@ import stat
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from copy import copy
 from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from planck.own_code import is_early, list_early, list_own, list_sites
 from planck.own_code import is_inside as is_inside
@@ -37,6 +38,9 @@ from planck.workspace.paths.beneath import (
     unescape,
 )
 from planck.workspace.recording.states import State, put_entry, read_entry
+
+if TYPE_CHECKING:
+    from planck.workspace.views.view import View
 
 _MAX_SIMILAR = 1_000
 """Names of a folder that are compared with one that is not there."""
@@ -73,9 +77,15 @@ class Root:
     there. So a session keeps the root that it began with; a new `Root` takes the folder that is there now.
     """
 
-    def __init__(self, path: Path | str, *, protected: bool = True, others: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        protected: bool = True,
+        others: Iterable[str] = (),
+    ) -> None:
         """`others` are directories beside it, whose files have absolute paths."""
-        self.path = Path(os.path.realpath(path))
+        self.path: Path = Path(os.path.realpath(path))
         self._identity = _Identity(self.path)
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
@@ -84,6 +94,8 @@ class Root:
         self._shown: tuple[str, ...] = ()
         self._others = tuple(Root(other, protected=protected) for other in others)
         self._reads_all = False
+        self.view: View | None = None
+        """Through which its files are opened; None: they are those of the folder itself."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -94,6 +106,8 @@ class Root:
         """The same directory with the rights of one call; a command's sandbox has the same."""
         if confinement is None:
             return self
+        if self.view is not None:
+            confinement = self.view.confine(confinement)
         root = copy(self)
         root._protected = confinement.mode is not Mode.FULL
         root._reads_all = not root._protected
@@ -109,6 +123,15 @@ class Root:
                 if home not in confinement.roots and is_inside(home, (str(self.path),))
             )
             root._shown = (*confinement.shown, *confinement.roots)
+        return root
+
+    def within(self, view: "View") -> "Root":
+        """The same directory as an agent with a view of its own has it; folders beside it are shared."""
+        root = copy(self)
+        root.view = view
+        if view.path != str(self.path):  # a worktree: paths of the workspace mean its files, too
+            root.path = Path(view.path)
+            root._spellings = {*self._spellings, view.path}
         return root
 
     def of_user(self, *, protected: bool) -> "Root":
@@ -283,8 +306,19 @@ class Root:
                 return path[len(root) :].lstrip("/") or "."
         return None
 
+    def acting(self) -> AbstractContextManager[None]:
+        """Around each change in it; nothing else is awaited meanwhile."""
+        return nullcontext() if self.view is None else self.view.acting()
+
     @contextmanager
     def _fd(self) -> Iterator[int]:
+        if self.view is not None:
+            held = os.dup(self.view.root)  # set at its opening: no name is looked up, so none is checked
+            try:
+                yield held
+            finally:
+                os.close(held)
+            return
         try:
             # Compared below. Only if no folder is known yet must the path itself be without links.
             known = self._identity.known is not None
@@ -335,7 +369,7 @@ class Root:
                 if not _is_there(step, held):
                     self._require_writable(self.place(held, above), path)
                     self._refuse_own(f"{self.place(held, above)}/{step}", path)
-                    with suppress(FileExistsError):
+                    with suppress(FileExistsError), self.acting():
                         os.mkdir(step, 0o777, dir_fd=held)
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
@@ -446,6 +480,20 @@ class Root:
         return f"; did you mean {' or '.join(similar)}?" if similar else "; use `glob` to find it"
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _as_owner(change: "Callable[Concatenate[Slot, P], T]") -> "Callable[Concatenate[Slot, P], T]":
+    """Runs a change of a slot as `View.acting` says."""
+
+    def act(self: "Slot", /, *args: P.args, **named: P.kwargs) -> T:
+        with self._root.acting():
+            return change(self, *args, **named)
+
+    return act
+
+
 class Slot:
     """One name in one open directory: what is there is read, and replaced, through the same descriptor."""
 
@@ -455,6 +503,7 @@ class Slot:
         self._name = name
         self._root = root
         self._found: tuple[int, int, int, int] | None = None
+        self.view = "" if root.view is None else root.view.id
         self.whole = False
         """Whether it is known by its absolute path: it is in a directory beside the workspace."""
 
@@ -494,6 +543,7 @@ class Slot:
         finally:
             os.close(fd)
 
+    @_as_owner
     def replace(self, content: bytes, mode: int | None, *, mark: str = "") -> None:
         """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content.
 
@@ -514,9 +564,10 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    @_as_owner
     def sweep(self, mark: str) -> None:
         """Removes the temporary file that a killed `replace` with that mark left; the mark must be unique."""
-        _remove(f"{_TEMPORARY}{mark}", self._folder)
+        _remove(f"{TEMPORARY}{mark}", self._folder)
 
     def look(self) -> State:
         """What has the name, be it a folder or a link."""
@@ -526,6 +577,7 @@ class Slot:
         except OSError as problem:
             raise self._write_error(problem) from None
 
+    @_as_owner
     def put(self, state: State, *, mark: str) -> None:
         """Makes the name what it was, where nothing changed since `look`; a folder only gets its mode.
 
@@ -538,7 +590,7 @@ class Slot:
             with _REPLACING:
                 if state.kind != "folder" and self._found != self._now():
                     raise self._conflict_error()
-                put_entry(self._folder, self._name, state, f"{_TEMPORARY}{mark}")
+                put_entry(self._folder, self._name, state, f"{TEMPORARY}{mark}")
         except OSError as problem:
             raise self._write_error(problem) from None
 
@@ -553,6 +605,7 @@ class Slot:
         finally:
             os.close(fd)
 
+    @_as_owner
     def overwrite(self, content: bytes, mode: int | None) -> None:
         """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
         temporary = self._stage(content, mode)
@@ -563,6 +616,7 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    @_as_owner
     def remove(self) -> None:
         """Take away what `read` or `look` found, and nothing that came since."""
         with _REPLACING:
@@ -597,8 +651,8 @@ class Slot:
         )
 
     def _stage(self, content: bytes, mode: int | None, mark: str = "") -> str:
-        marked = [f"{_TEMPORARY}{mark}"] if mark else []
-        for name in itertools.chain(marked, (f"{_TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
+        marked = [f"{TEMPORARY}{mark}"] if mark else []
+        for name in itertools.chain(marked, (f"{TEMPORARY}{os.getpid()}-{number}" for number in _COUNTER)):
             try:
                 fd = os.open(
                     name,
@@ -639,6 +693,9 @@ class Slot:
             return WorkspaceError(
                 ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file; use another path"
             )
+        if problem.errno == errno.EOVERFLOW:
+            why = "that file belongs to another user; a view can't copy it"
+            return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r}: {why}; use another path")
         why = f"cannot write to {self.path!r}: {problem.strerror}"
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; try another path, or report the error")
 
@@ -686,7 +743,7 @@ def _fold(name: str) -> str:
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
-_TEMPORARY = ".planck-tmp-"
+TEMPORARY = ".planck-tmp-"
 _COUNTER = itertools.count(1)
 _REPLACING = threading.Lock()
 """Held from the last look to the change: to this process, with all its sessions, both are one step."""

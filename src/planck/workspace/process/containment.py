@@ -23,8 +23,11 @@ def containment() -> Containment:
     return Containment.PID_NAMESPACE if _namespace_wrapper() else Containment.PROCESS_GROUP
 
 
-def wrapper(level: Containment) -> Sequence[str]:
-    return _namespace_wrapper() if level is Containment.PID_NAMESPACE else ()
+def wrapper(level: Containment, *, nested: bool = False) -> Sequence[str]:
+    """`nested`: for a command in a view, whose user has no other rights than in a namespace of its own."""
+    if level is not Containment.PID_NAMESPACE or not (words := _namespace_wrapper()):
+        return ()
+    return (*words[: -len(_NAMESPACES[0])], *_NAMESPACES[1]) if nested and os.geteuid() == 0 else words
 
 
 @cache

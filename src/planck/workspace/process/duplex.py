@@ -31,8 +31,8 @@ class Duplex:
 
         Without `files` one raises `PermissionError`: nobody there reads an answer.
         """
-        self.ended = asyncio.Event()
-        self.why = (ErrorKind.PEER_FAILED, "")
+        self.ended: asyncio.Event = asyncio.Event()
+        self.why: tuple[ErrorKind, str] = (ErrorKind.PEER_FAILED, "")
         """Once it ended: as the end of a sentence."""
         self._loop = asyncio.get_running_loop()
         self._read_end: int | None = read_end

@@ -57,7 +57,7 @@ class UserEnvironment(dict[str, str]):
 
     def __init__(self, variables: Mapping[str, str], passed: Collection[str] = ()) -> None:
         super().__init__(variables)
-        self.passed = frozenset(passed)
+        self.passed: frozenset[str] = frozenset(passed)
 
 
 def allowed(environment: Mapping[str, str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ class OutputTail:
         spill_all: bool = False,
         keys: KnownKeys | None = None,
     ) -> None:
-        self.total = 0
+        self.total: int = 0
         self._newlines = 0
         self._open_line = False
         self._keys = keys

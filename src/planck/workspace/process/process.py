@@ -38,6 +38,7 @@ from planck.workspace.sandbox.sandbox import Looks, Wrapped, look_ahead, wrap
 
 if TYPE_CHECKING:
     from planck.workspace.recording.recording import Record, Started
+    from planck.workspace.views.view import View
 
 MAX_FILE = 1 << 30
 """Bytes of a file that a command may write."""
@@ -72,6 +73,8 @@ class Command(msgspec.Struct, frozen=True):
     """Asks for less containment than there is."""
     record: "Record | None" = None
     """What it changes is written down first; only `run` and `begin` do that."""
+    view: "View | None" = None
+    """Where it runs, if not in the workspace itself; `cwd` is then a descriptor of a folder in it."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -99,7 +102,7 @@ async def run(
     `on_start` is told of the process, once it is there; `on_cut` of what it had done when this is cancelled.
     """
     for _ in range(_ATTEMPTS):
-        looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
+        looks = await look_ahead(rights, command.view) if (rights := _find_rights(command)) else None
         job = await begin(command, on_output, looks=looks)
         try:
             if on_start:
@@ -142,6 +145,7 @@ def start(
     _check_words(command)
     cwd = command.cwd
     wrapped = _wrap_for(command, looks)
+    entered = command.view.fds if command.view else ()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
@@ -153,7 +157,7 @@ def start(
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
-            pass_fds=wrapped.passed,
+            pass_fds=(*wrapped.passed, *entered),
         )
     except OSError as problem:
         wrapped.release()
@@ -180,7 +184,8 @@ async def begin(
     read_end, write_end = os.pipe2(os.O_CLOEXEC)
     # Its own folder in /proc, which the command's first process looks at, is put there by the recorder.
     null = None if alone else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    passed = {1: write_end, 2: write_end, **{fd: fd for fd in wrapped.passed}}
+    entered = command.view.fds if command.view else ()
+    passed = {1: write_end, 2: write_end, **{fd: fd for fd in (*wrapped.passed, *entered)}}
     try:
         with _folder(command.cwd) as cwd:
             process = await command.record.start(
@@ -244,7 +249,7 @@ class Job:
         on_output: Callable[[bytes], None] | None,
         release: Callable[[], None],
     ) -> None:
-        self.begun = level is not Containment.BUBBLEWRAP
+        self.begun: bool = level is not Containment.BUBBLEWRAP
         """Whether more than the sandbox's own setting up happened: only then did the command run."""
         self._process = process
         self._setting_up = b""
@@ -429,10 +434,13 @@ def _find_rights(command: Command) -> Confinement | None:
 def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
     if remains.left:
         remains.refuse_remains()
-    if rights := _find_rights(command):
-        return wrap(rights, looks)
+    rights, view = _find_rights(command), command.view
+    if rights:
+        return view.wrap(rights) if view else wrap(rights, looks)
     level = command.level or containment()
-    return Wrapped(tuple(wrapper(level)), level, lambda: None)
+    if view is None:
+        return Wrapped(tuple(wrapper(level)), level, lambda: None)
+    return Wrapped((*view.words(), *wrapper(level, nested=True)), level, lambda: None)
 
 
 def _first_process(wrapped: Wrapped, *, look: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.workspace.process.duplex import Duplex
 from planck.workspace.process.framing import MAX_LINE
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PARSE_ERROR = -32700

@@ -35,17 +35,17 @@ class Call:
         _CALLS[name](self, images, *self._arguments)
 
     def read_path(self, address: int) -> str:
-        return os.fsdecode(self._read(address, 2 * _PAGE).partition(b"\0")[0])
+        return os.fsdecode(self._read(address, _PAGE, end=b"\0").partition(b"\0")[0])
 
     def read_bytes(self, address: int, size: int) -> bytes:
-        return self._read(address, size)[:size]
+        return self._read(address, size)
 
-    def _read(self, address: int, size: int) -> bytes:
+    def _read(self, address: int, size: int, end: bytes = b"") -> bytes:
         fd = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         try:
             first = min(size, _PAGE - address % _PAGE)  # the next page may not be there
             data = os.pread(fd, first, address)
-            if len(data) == first < size and b"\0" not in data:
+            if len(data) == first < size and not (end and end in data):
                 with suppress(OSError):
                     data += os.pread(fd, size - first, address + first)
             return data

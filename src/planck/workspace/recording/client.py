@@ -180,9 +180,7 @@ def explain(number: int) -> str:
         case errno.ENOSYS | errno.EINVAL:
             return f"this needs Linux 5.5 or later with seccomp, and this is {os.uname().release}"
         case errno.EACCES | errno.EPERM:
-            return (
-                "the memory of commands cannot be read here (see kernel.yama.ptrace_scope: 0 or 1 is needed)"
-            )
+            return "the memory of commands cannot be read here (kernel.yama.ptrace_scope must be 0 or 1)"
     return f"seccomp failed: {os.strerror(number)}"
 
 

@@ -101,8 +101,8 @@ class Images:
             if not known:
                 self._keep(place, {"kind": "nothing"}, folder=folder)
             return
-        except OSError:
-            if not known:
+        except OSError as problem:
+            if not known and problem.errno != errno.ENAMETOOLONG:  # no file can have such a name
                 self._skip("unreadable", place, folder=folder)
             return
         mode, shared = found.st_mode, found.st_nlink > 1

@@ -37,7 +37,8 @@ _SYNC_WAKE_UP = 1
 _SET_FILTER, _NEW_LISTENER, _WAIT_KILLABLE = 1, 1 << 3, 1 << 5
 _SET_DEATH_SIGNAL, _SET_NO_NEW_PRIVILEGES = 1, 38
 _MAX_FDS = 250
-_KINDS = {errno.EACCES: "unreadable", errno.EPERM: "unreadable"}
+_KINDS = {errno.EACCES: "unreadable", errno.EPERM: "unreadable", errno.ENAMETOOLONG: "unreadable"}
+"""What says that a change may go unrecorded; the last: the kernel can't name a folder that is so deep."""
 
 
 class Filter:
@@ -206,7 +207,7 @@ class Recorder:
     def _take_request(self) -> None:
         """Descriptors: a text, a socket for the answer, the working folder, the spool, perhaps a view, and
         those of the command."""
-        data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS)
+        data, fds, _, _ = socket.recv_fds(self._control, 16, _MAX_FDS, socket.MSG_CMSG_CLOEXEC)
         if not data:
             os._exit(0)
         with os.fdopen(fds[0], "rb") as file:
@@ -257,7 +258,7 @@ class Recorder:
         os.close(failing)
         try:
             with os.fdopen(failed, "rb") as words, ours:
-                _, listeners, _, _ = socket.recv_fds(ours, 1, 1)
+                _, listeners, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
                 problem = words.read()
         except BaseException:
             os.kill(pid, signal.SIGKILL)
@@ -337,7 +338,7 @@ def probe(filter: Filter) -> int:
     theirs.close()
     try:
         with ours:
-            word, listeners, _, _ = socket.recv_fds(ours, 16, 1)
+            word, listeners, _, _ = socket.recv_fds(ours, 16, 1, socket.MSG_CMSG_CLOEXEC)
         if not listeners:
             return int(word or errno.EIO)
         return _answer_probe(listeners[0], filter)

@@ -18,7 +18,7 @@ from planck.workspace.process.pipes import Pipes
 from planck.workspace.sandbox.closed import find_unsound
 from planck.workspace.sandbox.guard import ProtectedMounts
 from planck.workspace.sandbox.nested import Nested
-from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
+from planck.workspace.sandbox.sandbox import Looks, OwnCode, SandboxError, Wrapped
 from planck.workspace.sandbox.stubs import Stubs
 from planck.workspace.sandbox.system_calls import bubblewrap_filter
 from planck.workspace.sandbox.view import NOTHING, View, can_reach, find_view
@@ -66,7 +66,9 @@ class Bubblewrap:
         key = (root, tuple(confinement.protected))
         return self._nested.setdefault(key, Nested(*key))
 
-    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+    def wrap(
+        self, confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None
+    ) -> Wrapped:
         roots, writable = confinement.roots, confinement.writable
         for root in writable:
             if why := find_unsound(root, self._program):
@@ -113,7 +115,7 @@ class Bubblewrap:
                 for place in found.places:
                     guard.protect_nested(place)
             if writable:
-                _protect_own(guard, writable)
+                _protect_own(guard, own or find_own_code(writable))
             words += (*guard.mounts(), *inner, "--setenv", "TMPDIR", "/tmp")
             check = guard.check()
             passed.append(_pipe(self._calls))
@@ -128,15 +130,19 @@ class Bubblewrap:
         )
 
 
-def _protect_own(guard: ProtectedMounts, writable: Sequence[str]) -> None:
+def find_own_code(writable: Sequence[str]) -> OwnCode:
+    early = {folder: tuple(modules) for folder, modules in list_early(writable).items()}
+    return OwnCode(tuple(list_own(writable)), tuple(list_sites(writable)), early)
+
+
+def _protect_own(guard: ProtectedMounts, found: OwnCode) -> None:
     """Protects what of this runtime lies in the roots, or would be part of it at the next start."""
-    own = list_own(writable)
-    for place in own:
+    for place in found.own:
         guard.protect_nested(place)
-    for place in list_sites(writable):
+    for place in found.sites:
         guard.protect_way(place)
-    for folder, modules in list_early(writable).items():
-        if not is_inside(folder, own):
+    for folder, modules in found.early.items():
+        if not is_inside(folder, found.own):
             guard.protect_early(folder, modules)
 
 

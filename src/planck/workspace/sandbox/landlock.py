@@ -21,7 +21,7 @@ from planck.workspace.paths.paths import is_inside
 from planck.workspace.process.containment import Containment, containment, wrapper
 from planck.workspace.process.pipes import Pipes
 from planck.workspace.sandbox.root_only import list_root_only
-from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
+from planck.workspace.sandbox.sandbox import Looks, OwnCode, SandboxError, Wrapped
 from planck.workspace.sandbox.system_calls import landlock_filter
 
 _HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
@@ -47,7 +47,9 @@ class Landlock:
     def look(self, confinement: Confinement) -> Looks:
         return {}
 
-    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+    def wrap(
+        self, confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None
+    ) -> Wrapped:
         if confinement.writable:
             raise _unavailable(
                 "Landlock cannot protect .git and .planck in a writable folder; install bubblewrap"

@@ -12,7 +12,9 @@ import msgspec
 
 MAX_FOLDERS = 20_000
 """Looked at for each command, nearest first: 80 ms. What lies beyond is made read-only as a whole."""
-_LAST = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", "target", "build"})
+HEAVY_FOLDERS = frozenset(
+    {"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", "target", "build"}
+)
 """Looked at when all else was: they are large, and hold few repositories."""
 _GIT_FOLDER = frozenset({"HEAD", "objects", "refs"})
 """What makes git take a folder for a repository, whatever its name is."""
@@ -97,7 +99,7 @@ class Nested:
                         continue
                     git += name in _GIT_FOLDER  # each may be a link
                     if entry.is_dir(follow_symlinks=False):
-                        (large if name in _LAST else folders).append(entry.path)
+                        (large if name in HEAVY_FOLDERS else folders).append(entry.path)
         except OSError:
             pass  # a link, a file, or gone by now
         if inside and git == len(_GIT_FOLDER):

@@ -16,7 +16,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.paths.paths import is_inside
 from planck.workspace.sandbox.sandbox import SandboxError
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _MAX_KEPT = 40
 """Characters of the old name in the new one: a name can have 255 bytes already."""

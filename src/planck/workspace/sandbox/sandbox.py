@@ -22,6 +22,7 @@ from planck.workspace.process.containment import Containment, system_program, tr
 
 if TYPE_CHECKING:
     from planck.workspace.sandbox.nested import Found
+    from planck.workspace.views.view import View
 
 
 class SandboxError(PlanckError):
@@ -43,6 +44,14 @@ class Wrapped(msgspec.Struct, frozen=True):
     """What is in the workspace for the sandbox alone, as long as the command runs."""
 
 
+class OwnCode(msgspec.Struct, frozen=True):
+    """What of the running Planck lies in the writable roots, as `own_code` finds it in the runtime itself."""
+
+    own: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    early: dict[str, tuple[str, ...]] = {}
+
+
 Looks = Mapping[str, "Found"]
 """By writable root; for one command, which starts at once: what a later one needs may be another's."""
 
@@ -61,7 +70,9 @@ class Sandbox(Protocol):
     def look(self, confinement: Confinement) -> Looks:
         """Finds what `wrap` must know of the writable roots as they are at this moment, in any thread."""
 
-    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+    def wrap(
+        self, confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None
+    ) -> Wrapped:
         """Raises `SandboxError` for rights that it can't enforce; what it was not given it looks for."""
 
 
@@ -71,15 +82,20 @@ class Backend(msgspec.Struct, frozen=True):
     """Why the better ones do not work here, and what to do about it."""
 
 
-async def look_ahead(confinement: Confinement | None) -> Looks | None:
+async def look_ahead(confinement: Confinement | None, view: "View | None" = None) -> Looks | None:
     """Looks at large roots while others go on; None where that takes no time, or is not needed."""
+    if view is not None:
+        if confinement is not None and confinement.mode is not Mode.FULL:
+            await asyncio.to_thread(view.prepare, confinement)
+        return None
     sandbox = find().sandbox if confinement is not None and confinement.mode is not Mode.FULL else None
     if sandbox is None or confinement is None or not sandbox.takes_long(confinement):
         return None
     return await asyncio.to_thread(sandbox.look, confinement)
 
 
-def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+def wrap(confinement: Confinement, looks: Looks | None = None, own: OwnCode | None = None) -> Wrapped:
+    """`own` is found here, unless another process asks for its commands."""
     found = find()
     if found.sandbox is None:
         raise SandboxError(
@@ -87,7 +103,7 @@ def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
             f"no sandbox works here: {'; '.join(found.problems)}. "
             "Use tools that do not run commands, and report what you could not run",
         )
-    return found.sandbox.wrap(confinement, looks)
+    return found.sandbox.wrap(confinement, looks, own)
 
 
 def name_installed() -> str:

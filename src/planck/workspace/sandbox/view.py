@@ -38,14 +38,14 @@ class View:
         self._homes = self._closed.intersection(confinement.hidden)
         self._shown = {place for place in self._list_shown(confinement) if self._reaches(place)}
         self._hides: dict[str, bool] = {}
-        self.home = home if home in self._homes else ""
+        self.home: str = home if home in self._homes else ""
         """The user's own, if it is hidden."""
-        self.words = tuple(self._make_words())
+        self.words: tuple[str, ...] = tuple(self._make_words())
         """Mounts, outer places first: what lies deeper covers what is around it."""
         as_root = os.geteuid() == 0 and owner is None
         own = [place for place in list_root_only() if not _holds(place, confinement.seen)] if as_root else ()
         places = (*confinement.masked, *own)
-        self.masked = tuple(sorted(place for place in places if self._is_masked(place)))
+        self.masked: tuple[str, ...] = tuple(sorted(place for place in places if self._is_masked(place)))
         """What must still be hidden in what is seen."""
 
     def shows(self, place: str) -> bool:

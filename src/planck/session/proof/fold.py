@@ -33,8 +33,8 @@ from planck.records.events import (
 )
 from planck.records.specs import AgentSpec
 from planck.records.tools import COMMAND_TOOLS, RESPOND
-from planck.session.command_kinds import CommandKind, Scope, find_kind, find_scope
 from planck.session.evidence import has_own_exit_code, has_run, only_reads
+from planck.session.proof.command_kinds import CommandKind, Scope, find_kind, find_scope
 
 _WORSE: tuple[Verdict, ...] = ("proven", "stale", "unsupported", "contradicted")
 RUNTIME = "planck"
