@@ -364,7 +364,8 @@ class Team:
         return member
 
     def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
-        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent))
+        worker = agent.spec.workspace == "own" or agent.spec.role == "worker"
+        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent) if worker else None)
 
     async def _before_end(self, agent: Agent, opening: Envelope) -> Envelope | None:
         """Brings changes of a view back, then runs the checks of a task; either may send it back to work."""

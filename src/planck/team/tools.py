@@ -117,6 +117,9 @@ class TeamActions:
         done_when = [command for command in args.get("done_when") or () if command.strip()]
         if done_when and caller.actor.agent.tools.get(_BASH) is None:
             return Err(ErrorKind.PERMISSION_DENIED, _NO_CHECKS)
+        if done_when and target is self._team.orchestrator:
+            text = "`done_when` works for tasks of workers only; leave it out, and name the check in the task"
+            return Err(ErrorKind.INVALID_ARGS, text)
         id = await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset, done_when=done_when)
         if isinstance(id, Err):
             return id
