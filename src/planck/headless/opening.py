@@ -198,7 +198,7 @@ class Opener:
         runtime, options, before = self._runtime, plan.options, past.before
         place = await plan.look_around()
         other = runtime.providers.resolve(options.model) if options.model else None
-        wired = SessionWiring(plan, log.journal, place, lead_model=other)
+        wired = SessionWiring(plan, log.journal, place, lead_model=other, imported=log.imported)
         opening.push_async_callback(wired.let_go)
         resumed = SessionResumed(version=planck.__version__, options=plan.describe())
         facts = list(chain(*past.facts.values()))
