@@ -41,6 +41,7 @@ HERE: dict[str, Any] = {
     "append_system_prompt": "Be brief.",
     "effort": "low",
     "fallback_model": "local/other",
+    "isolated": True,
     "allowed_tools": ("edit", "read"),
     "disallowed_tools": ("Bash(rm:*)",),
 }

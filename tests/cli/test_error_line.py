@@ -33,6 +33,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], ...]] = {
     "teams": (("teams", "chekc"), ("teams", "show", "nobody"), ("teams", "show")),
     "stats": (("stats", "--days", "0"),),
     "undo": (("undo", "-r", "nobody"), ("undo", "--turn", "x")),
+    "land": (("land",), ("land", "nobody")),
     "config": (("config", "shwo"), ("config", "explain", "defualt_model"), ("config", "set", "x")),
     "models": (("models", "lst"), ("models", "test", "nothing/at-all")),
     "auth": (("auth", "lgoin"), ("auth", "login", "nobody"), ("auth", "login")),

@@ -13,7 +13,7 @@ ROWS = (
     {"screen"},
     {"tell"},
     {"ask"},
-    {"session", "stream_input", "work"},
+    {"session", "stream_input", "isolated", "work"},
     {"chat"},
     {"commands"},
     {"main"},

@@ -23,6 +23,8 @@ RESULT = {
     "steps",
     "denials",
     "errors",
+    "checks",
+    "evidence",
     "exit_code",
     "agents",
 }

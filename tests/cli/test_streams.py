@@ -22,6 +22,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "sessions": ("sessions", "list"),
     "teams": ("teams", "list"),
     "undo": ("undo", "--help"),
+    "land": ("land", "--help"),
     "config": ("config", "show"),
     "models": ("models", "list"),
     "auth": ("auth", "status"),

@@ -115,7 +115,7 @@ async def test_no_spill_file_holds_a_key(tmp_path: Path, command: str) -> None:
     async with open_planck(tmp_path, ScriptedProvider([bash(command), "ok"])) as planck:
         planck.auth.store_key("anthropic", KEY)
         everything = await run(planck, "go")
-        (spilled,) = planck.sessions_dir.glob("*.output/*")
+        (spilled,) = filter(Path.is_file, planck.sessions_dir.glob("*.output/*"))
         text = spilled.read_bytes()
     assert KEY[:12] not in everything.replace(json.dumps(command)[1:-1], "")
     assert b"[redacted]" in text
@@ -128,7 +128,7 @@ async def test_what_only_begins_like_a_key_is_kept_whole(tmp_path: Path) -> None
     async with open_planck(tmp_path, ScriptedProvider([bash(command), "ok"])) as planck:
         planck.auth.store_key("anthropic", KEY)
         await run(planck, "go")
-        (spilled,) = planck.sessions_dir.glob("*.output/*")
+        (spilled,) = filter(Path.is_file, planck.sessions_dir.glob("*.output/*"))
         assert spilled.read_bytes() == b"x" * 20000 + KEY[:20].encode()
 
 

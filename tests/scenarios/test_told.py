@@ -100,8 +100,8 @@ def test_nothing_is_said_twice() -> None:
 
 # Nothing is said of what an agent does not have
 
-ALLOWED = {"bash": {"read"}, "write": {"edit"}, "list_models": {"base_url"}}
-"""Other tools, whether the agent has them or not, and keys of a result."""
+ALLOWED = {"bash": {"read"}, "write": {"edit"}, "list_models": {"base_url"}, "system prompt": {"workspace"}}
+"""Other tools, whether the agent has them or not, keys of a result, and the mode `workspace`."""
 DENIED = {"write", "edit", "web_fetch"}
 """What the line of a mode that changes nothing names."""
 

@@ -38,7 +38,6 @@ from planck.records.events import RequestKey
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.session.held import HeldSession
 from planck.session.logs import SessionLogs
 from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
+    from planck.session.held import HeldSession
     from planck.session.undo import FileDiff, Selection
     from planck.store.library import LocalLibrary
 
@@ -319,7 +319,7 @@ class Planck:
         """Proves that such a file shows what the log says; raises what is wrong with it."""
         return self.archive.verify_file(file, self._providers.keyring.redactor())
 
-    def hold(self, id_or_name: str) -> AbstractAsyncContextManager[HeldSession]:
+    def hold(self, id_or_name: str) -> "AbstractAsyncContextManager[HeldSession]":
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
         self._check_open()
         self.project.check_place()

@@ -14,7 +14,7 @@ _BUDGET = {"type": "object", "description": "usd, tokens"}
 _WORKSPACE = {
     "type": "string",
     "enum": ["shared", "own"],
-    "description": "own: its own copy of the workspace; its changes reach yours when they land",
+    "description": "own: a copy; its changes land with its report",
 }
 _TIMEOUT = integer(f"Default {ASK_MS}", minimum=1, maximum=MAX_ASK_MS)
 _TARGET: dict[str, Schema] = {
@@ -118,7 +118,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
     return ToolSpec(
         SPAWN,
         "Create a worker for independent work if no existing agent fits. It does not see your history. Its "
-        f"type and name must be new in the team. Without a model it uses yours. {granting} You can also "
+        f"type and name must be new in the team. {granting} You can also "
         f"grant other tools you hold, but only what it needs. {skilled}{kinds}",
         arguments(
             {"type": text("Its role, one word"), "name": _TEXT, **({} if kinds else _DESCRIBED)},

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from planck.records.authority import Mode
-from planck.shell.launch import basename
-from planck.shell.reach import find_reach
 from planck.toolkit.tool import ToolContext
 from planck.tools.builtin.files import Spills
 from planck.tools.recorded import SpoolRecord
@@ -108,6 +106,9 @@ async def prepare(
 
 def find_other_user(script: str, path: str | None) -> str:
     """Returns the first program of a script that runs as another user or group; empty: it runs none."""
+    from planck.shell.launch import basename  # no run without a command reads bash
+    from planck.shell.reach import find_reach
+
     for words in find_reach(script, None).commands:
         name = basename(words[0])
         if name in _OTHER_USERS:

@@ -38,6 +38,7 @@ NOT_ASKING = {
     "ask/lines.py:_read": "reads the lines of a conversation, which are commands",
     "ask/browser_sign_in.py:read": "the answer comes from the browser; a pasted address replaces it",
     "commands/sessions.py:_import": "reads a log",
+    "isolated.py:_ask": "asks where there is a terminal; else nothing lands",
     "stream_input.py:_read": "reads messages",
     "work.py:_prompt": "reads the prompt",
 }
