@@ -6,13 +6,16 @@ import shutil
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from planck.records.authority import Mode
 from planck.toolkit.tool import ToolContext
 from planck.tools.builtin.files import Spills
-from planck.tools.recorded import SpoolRecord
 from planck.workspace.paths.paths import Root
-from planck.workspace.recording.recording import Record, Recording
+
+if TYPE_CHECKING:
+    from planck.tools.recorded import SpoolRecord
+    from planck.workspace.recording.recording import Record, Recording
 
 _OTHER_USERS = frozenset({"sudo", "sudoedit", "su", "doas", "pkexec", "runuser"})
 """They end where the filter is: it forbids that a program gets more permissions than it has."""
@@ -21,7 +24,9 @@ _OTHER_USERS = frozenset({"sudo", "sudoedit", "su", "doas", "pkexec", "runuser"}
 class RecordedCall:
     """One command: what `Command.record` gets, and after `commit` what its result says of the undo."""
 
-    def __init__(self, record: Record | None, spool: SpoolRecord | None, ctx: ToolContext, note: str) -> None:
+    def __init__(
+        self, record: "Record | None", spool: "SpoolRecord | None", ctx: ToolContext, note: str
+    ) -> None:
         self.record = record
         self.note: str = note
         self._spool = spool
@@ -39,7 +44,7 @@ class RecordedCall:
             raise
 
 
-def make_recording() -> Recording:
+def make_recording() -> "Recording":
     from planck.workspace.recording.client import SeccompRecording  # not before the first command
 
     return SeccompRecording()
@@ -48,7 +53,9 @@ def make_recording() -> Recording:
 class CommandRecording:
     """One for each session; owns the recorder."""
 
-    def __init__(self, make: Callable[[], Recording], spills: Spills, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, make: "Callable[[], Recording]", spills: Spills, environment: Mapping[str, str]
+    ) -> None:
         self._make = make
         self._recording: Recording | None = None
         self._spills = spills
@@ -71,6 +78,9 @@ class CommandRecording:
             return RecordedCall(None, None, ctx, note)
         if self._spills.file(ctx.call_id) is None:
             return RecordedCall(None, None, ctx, "[undo: not recorded: the call has an odd id]")
+        from planck.tools.recorded import SpoolRecord  # not before the first command
+        from planck.workspace.recording.recording import Record
+
         folder = self._spills.folder
         path = folder / "recording" / ctx.call_id
         own = root.view
