@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from planck.workspace.recording.images import Images
 from tests.workspace.recording.conftest import Place
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="seccomp is Linux's")
@@ -73,6 +74,23 @@ thread.join()
 """
     assert (await place.python(script, secret)).exit_code == 0
     assert SECRET.encode() not in place.spool.read_bytes()
+
+
+async def test_a_folder_that_became_a_link_after_its_name_was_found_is_not_read(
+    place: Place, secret: str
+) -> None:
+    """The name is asked for again here, as the kernel found it a moment ago: nothing of it may be a link."""
+    (place.out / "sub").mkdir()
+    (place.out / "sub/secret").write_text(SECRET)
+    (place.ws / "swapped").symlink_to(place.out)
+    place.spool.parent.mkdir(parents=True)
+    fd = os.open(place.spool, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    images = Images([str(place.ws)], fd, None, [])
+    images.touch(f"{place.ws}/swapped/sub/secret", writes=True)
+    images.move(f"{place.ws}/swapped/sub", f"{place.ws}/new")
+    images.close()
+    assert SECRET.encode() not in place.spool.read_bytes()
+    assert place.read().images.keys() == {f"{place.ws}/swapped/sub", f"{place.ws}/new"} & {*place.read().images}
 
 
 async def test_what_is_mounted_or_rooted_elsewhere_leaks_nothing(place: Place, secret: str) -> None:

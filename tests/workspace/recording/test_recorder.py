@@ -13,7 +13,7 @@ import pytest
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.process.containment import sandbox_program
+from planck.workspace.process.containment import Containment, sandbox_program
 from planck.workspace.process.process import Command, ProcessError, begin, run, shell
 from planck.workspace.recording import images
 from planck.workspace.recording.client import SeccompRecording, explain
@@ -174,6 +174,66 @@ async def test_commands_die_with_the_recorder_and_the_next_one_gets_another(plac
     assert not place.read().ended
     assert (await place.run("echo 2 > b", spool="next")).exit_code == 0
     assert list(place.changes("next")) == ["b"]
+
+
+async def test_a_command_that_nothing_contains_dies_with_the_recorder(place: Place) -> None:
+    """No first process looks whether the recorder lives: the kernel's death signal alone ends it."""
+    tag = str(8500 + os.getpid() / 1e9)
+    record = Record(place.recording, place.spool, (str(place.ws),))
+    level = Containment.PROCESS_GROUP
+    words = ["/usr/bin/sleep", tag]
+    job = await begin(Command(words, place.ws, {"PATH": "/bin"}, level=level, record=record))
+    await until(lambda: processes(tag))
+    recorder = place.recording._process
+    assert recorder is not None
+    os.kill(recorder.pid, signal.SIGKILL)
+    try:
+        await until(lambda: not processes(tag))
+    finally:
+        for pid in processes(tag):
+            os.kill(pid, signal.SIGKILL)
+        await job.kill()
+
+
+async def test_a_command_that_is_cancelled_before_the_recorder_answers_is_ended(place: Place) -> None:
+    tag = str(8600 + os.getpid() / 1e9)
+    recorder = place.recording._process
+    assert recorder is not None
+    os.kill(recorder.pid, signal.SIGSTOP)
+    try:
+        task = asyncio.ensure_future(place.run(f"sleep {tag}", spool="cut"))
+        await until(place.spool.with_name("cut").exists)
+        task.cancel()
+        await asyncio.wait({task})
+    finally:
+        os.kill(recorder.pid, signal.SIGCONT)
+    # The recorder takes one request after the other: the first one was started by now, and let go of.
+    assert (await place.run("true")).exit_code == 0
+    try:
+        await until(lambda: not processes(tag))
+    finally:
+        for pid in processes(tag):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[1]",
+        b"7",
+        b'{"path": "%s", "kind": []}',
+        b'{"path": "%s", "mode": "y"}',
+        b'{"path": "%s\\u0000"}',
+        b"[" * 100_000,
+    ],
+)
+async def test_a_record_that_nobody_wrote_so_ends_the_spool(place: Place, header: bytes) -> None:
+    """A command without a sandbox can write there; a session that has such a file is opened all the same."""
+    await place.run("echo new > a")
+    header = header.replace(b"%s", os.fsencode(place.ws / "forged"))
+    with place.spool.open("ab") as file:
+        file.write(struct.pack("!IQ", len(header), 0) + header)
+    assert list(place.changes()) == ["a"]
 
 
 async def test_the_end_of_the_session_ends_its_commands(place: Place) -> None:

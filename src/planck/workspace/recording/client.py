@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -147,16 +148,35 @@ class RecordedProcess:
         self.returncode: int | None = None
         self._status = status
         self._recorder = recorder
+        try:
+            self._leader = os.pidfd_open(pid)
+        except OSError:  # its recorder died already, and init took its remains
+            self._leader = -1
 
     def fileno(self) -> int:
         return self._status.fileno()
 
     def kill(self) -> None:
         """Kills the process group. The recorder does not reap the process before `wait`, so that the number
-        can't be another's; without the recorder the process is gone."""
-        if self.returncode is None and self._recorder.poll() is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+        can't be another's. The death of the recorder ends the process, but nothing that it started."""
+        if self.returncode is not None or (self._recorder.poll() is not None and self._is_reused()):
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _is_reused(self) -> bool:
+        """Whether the number may be another process's; it can't be while one of the group is left."""
+        if self._leader < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._leader, select.POLLIN)
+        if not poll.poll(0):
+            return False  # it has not ended yet
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_bytes()
+        except OSError:
+            return False
+        return stat.rpartition(b")")[2].split()[0] not in (b"Z", b"X")
 
     def wait(self) -> int:
         if self.returncode is None:
@@ -166,6 +186,8 @@ class RecordedProcess:
             except OSError:
                 reply = {}
             self._status.close()
+            if self._leader >= 0:
+                os.close(self._leader)
             self.returncode = int(reply.get("code", -signal.SIGKILL))  # it died with the recorder
         return self.returncode
 
