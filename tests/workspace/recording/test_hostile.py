@@ -85,7 +85,7 @@ async def test_a_folder_that_became_a_link_after_its_name_was_found_is_not_read(
     (place.ws / "swapped").symlink_to(place.out)
     place.spool.parent.mkdir(parents=True)
     fd = os.open(place.spool, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    images = Images([str(place.ws)], fd, None, [])
+    images = Images([str(place.ws)], fd, None, [], [""])
     images.touch(f"{place.ws}/swapped/sub/secret", writes=True)
     images.move(f"{place.ws}/swapped/sub", f"{place.ws}/new")
     images.close()

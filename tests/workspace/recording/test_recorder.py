@@ -76,6 +76,36 @@ async def test_git_and_ignored_folders_are_left_out_and_ignored_files_stay_local
     }
 
 
+@pytest.mark.parametrize("where", ["default", "user", "included", "repository"])
+async def test_what_git_ignores_in_all_repositories_of_the_user_stays_local(
+    place: Place, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    home = place.base / "home"
+    excludes = home / (".config/git/ignore" if where == "default" else "mine")
+    excludes.parent.mkdir(parents=True)
+    excludes.write_text("*.secret\n/keys/\n!shown.secret\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    await run(Command(shell("git init -q ."), place.ws, {"PATH": "/usr/bin:/bin"}), 30)
+    named = "[core]\n\texcludesFile = ~/mine\n"
+    if where == "included":
+        (home / ".gitconfig").write_text("[include]\n\tpath = more\n")
+        (home / "more").write_text(named)
+    elif where != "default":
+        file = home / ".gitconfig" if where == "user" else place.ws / ".git/config"
+        file.write_text(f"{file.read_text() if file.exists() else ''}{named}")
+    (place.ws / "a.secret").write_text("KEY=1")
+    os.link(place.ws / "a.secret", place.ws / "b.secret")
+    await place.run("echo 2 > a.secret; echo 3 > shown.secret; mkdir keys; echo 4 > keys/one; echo 5 > n")
+    assert {path: one.local for path, one in place.changes().items()} == {
+        "a.secret": True,
+        "b.secret": True,
+        "n": False,
+        "shown.secret": False,
+    }
+
+
 async def test_without_git_caches_are_left_out_by_their_names(tmp_path: Path) -> None:
     place = Place(tmp_path)
     await place.run("mkdir -p node_modules/x src; echo 1 > node_modules/x/y; echo 2 > src/z")

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from planck.workspace.git.settings import find_excludes
 from planck.workspace.process.isolated import isolated
 from planck.workspace.recording.notify import Filter, make_filter
 
@@ -71,6 +72,7 @@ class SeccompRecording:
             "environment": dict(env),
             "roots": list(roots),
             "apart": list(apart),
+            "excludes": [find_excludes(root) for root in roots],
             "numbers": list(fds),
             "view": at is not None,
         }

@@ -30,9 +30,12 @@ _PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Images:
-    def __init__(self, roots: list[str], spool: int, view: int | None, apart: list[str]) -> None:
+    def __init__(
+        self, roots: list[str], spool: int, view: int | None, apart: list[str], excludes: list[str]
+    ) -> None:
         """Owns `spool`, open for appending, and `view`, the root of a view, through which the first root is
-        read. What is `apart` is not recorded."""
+        read. What is `apart` is not recorded. `excludes`: for each root the file with what git ignores in
+        every repository of the user."""
         self._roots = roots
         self._prefixes = tuple(f"{root.rstrip('/')}/" for root in roots)
         self._view = view
@@ -43,7 +46,10 @@ class Images:
         self._left = MAX_TOTAL
         self._skipped: dict[str, int] = {}
         shown = "" if view is None else f"/proc/self/fd/{view}"
-        self._ignored = [Ignored(root, shown if root == roots[0] else "") for root in roots]
+        self._ignored = [
+            Ignored(root, shown if root == roots[0] else "", own)
+            for root, own in zip(roots, excludes, strict=True)
+        ]
 
     def touch(self, place: str, *, writes: bool = False, folder: bool = False) -> None:
         """Keeps what a name is, if this is the first time. `writes`: an open file may change through other

@@ -28,6 +28,7 @@ from typing import Any
 
 import msgspec
 
+from planck.workspace.git.settings import find_excludes
 from planck.workspace.paths.beneath import escape
 from planck.workspace.recording.ignored import Ignored
 from planck.workspace.recording.states import NOTHING, State, read_stamp, read_state
@@ -185,7 +186,7 @@ def _find_other_names(spool: Spool, roots: Mapping[str, int]) -> Iterator[tuple[
     if not spool.inodes:
         return
     for root, top in roots.items():
-        rules = Ignored(root, f"/proc/self/fd/{top}")
+        rules = Ignored(root, f"/proc/self/fd/{top}", find_excludes(root))
         for place, key in _walk(top, root.rstrip("/")):
             image = spool.inodes.get(key)
             if image is None or place in spool.images:
