@@ -109,6 +109,21 @@ ln -s {place.out} way; echo z >> way/secret; echo w >> way/../out/secret
     assert set(place.changes()) == {"jail", "jail/sub", "way"}
 
 
+async def test_what_a_command_changes_under_a_mount_of_its_own_is_counted(place: Place) -> None:
+    """As `bwrap --bind . /app make` does: the kernel names the file by a path that leads nowhere here."""
+    (place.ws / "a").mkdir()
+    (place.ws / "b").mkdir()
+    script = f"""
+unshare -Urm sh -c 'mount --bind . {place.out} && cd {place.out} && echo 1 > x && echo 2 >> x && mkdir y'
+unshare -Urm sh -c 'mount --bind a b && echo 1 > b/z'
+echo 1 > plain; echo 2 > {place.base}/beside; mkdir -p d/e; mv d f; chmod 700 f .
+"""
+    assert (await place.run(script)).exit_code == 0
+    assert (place.ws / "a/z").exists()
+    assert list(place.changes()) == ["f", "f/e", "plain"]
+    assert place.read().skipped == {"mount": 3}
+
+
 async def test_the_spool_is_out_of_reach_of_a_renamed_folder(place: Place) -> None:
     """The recorder holds its descriptor: a process that renames or replaces the file changes nothing else."""
     moved = place.base / "moved"

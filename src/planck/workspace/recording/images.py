@@ -45,6 +45,8 @@ class Images:
         self._inodes: set[tuple[int, int]] = set()
         self._left = MAX_TOTAL
         self._skipped: dict[str, int] = {}
+        self._moved: set[str] = set()
+        self._devices = {os.stat(self._path(root)).st_dev for root in roots if os.path.isdir(self._path(root))}
         shown = "" if view is None else f"/proc/self/fd/{view}"
         self._ignored = [
             Ignored(root, shown if root == roots[0] else "", own)
@@ -84,6 +86,26 @@ class Images:
         for end in (source, target):
             if end:
                 self.touch(end, folder=self._is_folder(source) or self._is_folder(target))
+
+    def is_moved(self, folder: int, place: str, name: str) -> bool:
+        """Whether the command has a folder under another name than we, by a mount of its own; then the change
+        is counted, because nobody knows its name here."""
+        found = os.fstat(folder)
+        if found.st_dev not in self._devices or not found.st_nlink:
+            return False
+        try:
+            here = os.stat(self._path(place or "/"), follow_symlinks=False)
+            if (here.st_dev, here.st_ino) == (found.st_dev, found.st_ino):
+                return False
+        except OSError:
+            pass
+        if os.readlink(f"/proc/self/fd/{folder}").rstrip("/") != place:
+            return False  # renamed since it was looked up
+        entry = f"{place}/{name}"
+        if entry not in self._moved and len(self._moved) < MAX_NAMES:
+            self._moved.add(entry)
+            self._count("mount")
+        return True
 
     def skip(self, reason: str) -> None:
         """Counts a call of which nobody knows what it changes."""

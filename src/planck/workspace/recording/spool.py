@@ -49,7 +49,7 @@ class Spool(msgspec.Struct, frozen=True):
     inodes: dict[tuple[int, int], Image]
     """Files with several names: all names that were not touched themselves changed with them."""
     skipped: dict[str, int]
-    """How many names were not recorded, by the reason: `large`, `many`, `unreadable`, `disk`."""
+    """How many names were not recorded, by the reason: `large`, `many`, `unreadable`, `disk`, `mount`."""
     ended: bool
     """False: the recorder did not see the end of the command."""
 
