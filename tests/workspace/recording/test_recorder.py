@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import select
 import signal
 import stat
 import struct
@@ -129,6 +130,21 @@ for number in range({images.MAX_NAMES} + 203):
     assert len(spool.images) == images.MAX_NAMES
 
 
+async def test_a_large_folder_that_is_renamed_to_and_fro_is_counted_once(place: Place) -> None:
+    script = f"""
+import os
+os.mkdir("a")
+for number in range({images.MAX_NAMES} + 99):
+    os.close(os.open(f"a/{{number}}", os.O_CREAT | os.O_WRONLY))
+for _ in range(2):
+    os.rename("a", "b")
+    os.rename("b", "a")
+"""
+    assert (await place.python(script)).exit_code == 0
+    names = 2 * (images.MAX_NAMES + 100)
+    assert place.read().skipped["many"] <= names + 4 * 2  # the two ends of each rename
+
+
 async def test_the_total_of_all_images_is_bounded(place: Place) -> None:
     for number in range(3):
         (place.ws / f"f{number}").write_bytes(b"x" * (images.MAX_TOTAL // 2))
@@ -207,7 +223,8 @@ async def test_commands_die_with_the_recorder_and_the_next_one_gets_another(plac
 
 
 async def test_a_command_that_nothing_contains_dies_with_the_recorder(place: Place) -> None:
-    """No first process looks whether the recorder lives: the kernel's death signal alone ends it."""
+    """No first process looks whether the recorder lives: the kernel's death signal ends what the recorder
+    started, and we end its children."""
     tag = str(8500 + os.getpid() / 1e9)
     record = Record(place.recording, place.spool, (str(place.ws),))
     level = Containment.PROCESS_GROUP
@@ -216,12 +233,17 @@ async def test_a_command_that_nothing_contains_dies_with_the_recorder(place: Pla
     await until(lambda: processes(tag))
     recorder = place.recording._process
     assert recorder is not None
+    leader = os.pidfd_open(job.pid)
     os.kill(recorder.pid, signal.SIGKILL)
     try:
+        poll = select.poll()
+        poll.register(leader, select.POLLIN)
+        assert poll.poll(20_000)  # the loop is held up: this one was not killed by us
         await until(lambda: not processes(tag))
     finally:
         for pid in processes(tag):
             os.kill(pid, signal.SIGKILL)
+        os.close(leader)
         await job.kill()
 
 

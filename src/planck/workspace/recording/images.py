@@ -46,6 +46,7 @@ class Images:
         self._left = MAX_TOTAL
         self._skipped: dict[str, int] = {}
         self._moved: set[str] = set()
+        self._walked: set[tuple[int, int]] = set()
         self._devices = {os.stat(self._path(root)).st_dev for root in roots if os.path.isdir(self._path(root))}
         shown = "" if view is None else f"/proc/self/fd/{view}"
         self._ignored = [
@@ -260,6 +261,15 @@ class Images:
             return place
         return f"/proc/self/fd/{self._view}/{place[len(root) + 1 :]}"
 
+    def _has_walked(self, folder: int) -> bool:
+        """Whether the names below a folder were counted once it was too late to keep more: renamed to and
+        fro, it would be walked each time, while other commands wait, and its names be counted again."""
+        found = os.fstat(folder)
+        key = (found.st_dev, found.st_ino)
+        known = key in self._walked
+        self._walked.add(key)
+        return known
+
     def _is_folder(self, place: str | None) -> bool:
         if place is None:
             return False
@@ -283,6 +293,8 @@ class Images:
             except OSError:
                 continue
             try:
+                if not place and len(self._seen) >= MAX_NAMES and self._has_walked(fd):
+                    return
                 # O_PATH can't be listed.
                 listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
             except OSError:
