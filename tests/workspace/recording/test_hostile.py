@@ -90,7 +90,7 @@ async def test_a_folder_that_became_a_link_after_its_name_was_found_is_not_read(
     images.move(f"{place.ws}/swapped/sub", f"{place.ws}/new")
     images.close()
     assert SECRET.encode() not in place.spool.read_bytes()
-    assert place.read().images.keys() == {f"{place.ws}/swapped/sub", f"{place.ws}/new"} & {*place.read().images}
+    assert place.read().images.keys() <= {f"{place.ws}/swapped/sub", f"{place.ws}/new"}
 
 
 async def test_what_is_mounted_or_rooted_elsewhere_leaks_nothing(place: Place, secret: str) -> None:

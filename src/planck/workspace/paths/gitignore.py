@@ -1,4 +1,4 @@
-"""What git ignores, by the rules of `.gitignore`, `.git/info/exclude` and the user's own file; the standard library alone."""
+"""What git ignores: by `.gitignore`, `.git/info/exclude` and the user's own file. The standard library alone."""
 
 import os
 import re

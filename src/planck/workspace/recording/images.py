@@ -47,7 +47,9 @@ class Images:
         self._skipped: dict[str, int] = {}
         self._moved: set[str] = set()
         self._walked: set[tuple[int, int]] = set()
-        self._devices = {os.stat(self._path(root)).st_dev for root in roots if os.path.isdir(self._path(root))}
+        self._devices = {
+            os.stat(self._path(root)).st_dev for root in roots if os.path.isdir(self._path(root))
+        }
         shown = "" if view is None else f"/proc/self/fd/{view}"
         self._ignored = [
             Ignored(root, shown if root == roots[0] else "", own)
@@ -232,15 +234,14 @@ class Images:
     def _write(self, header: dict[str, object], content: bytes = b"") -> None:
         head = json.dumps(header).encode()
         record = [_LENGTHS.pack(len(head), len(content)), head, content]
-        size = sum(map(len, record))
-        before = os.fstat(self._spool).st_size
         try:
-            if os.writev(self._spool, record) == size:
-                return
+            written = os.writev(self._spool, record)
         except OSError:
-            pass
+            written = 0
+        if written == sum(map(len, record)):
+            return
         # The disk is full. What was written of the record would hide all that follow.
-        os.ftruncate(self._spool, before)
+        os.ftruncate(self._spool, os.fstat(self._spool).st_size - written)
         if "skipped" not in header:
             self._count("disk")
 
