@@ -1,4 +1,4 @@
-"""What git ignores: by `.gitignore`, `.git/info/exclude` and the user's own file. The standard library alone."""
+"""What git ignores: by `.gitignore`, `.git/info/exclude` and the user's own file. Standard library alone."""
 
 import os
 import re
