@@ -178,6 +178,29 @@ async def test_a_folder_that_a_command_moves_into_the_workspace_is_recorded_whol
         await session.aclose()
 
 
+async def test_an_undo_restores_a_key_in_a_file_and_leaves_a_link_to_one_alone(tmp_path: Path) -> None:
+    key = "sk-canary-0123456789abcdefABCDEF"
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "conf").write_text(f"a\nkey={key}\n")
+    (work / "link").symlink_to(key)
+    double = ScriptedProvider([bash(f"rm conf link; ln -s {key[:10]}''{key[10:]} other"), "done"])
+    environ = {"PATH": "/usr/bin:/bin", "OPENAI_API_KEY": key}
+    async with Planck(tmp_path / "home", work, environ=environ, providers={"double": double}) as planck:
+        session = await planck.start(model="double/m", mode="full")
+        await session.run("go")
+        plan = session.undo_plan(Selection())
+        refused = [step.path for step in plan.steps if "contains an API key" in step.conflict]
+        assert refused == ["other", "link"]
+        await session.undo(plan)
+        assert (work / "conf").read_text() == f"a\nkey={key}\n"
+        assert not (work / "link").is_symlink()
+        assert (work / "other").is_symlink()
+        files = [file for file in (tmp_path / "home").rglob("*") if file.is_file()]
+        assert not [file for file in files if key.encode() in file.read_bytes()]
+        await session.aclose()
+
+
 async def test_an_undo_names_only_commands_that_are_not_recorded(tmp_path: Path) -> None:
     steps = [bash("echo x > a.txt"), bash("echo y > b.txt"), "done"]
     async with open_planck(tmp_path, *steps) as planck:

@@ -10,6 +10,7 @@ import msgspec
 
 from planck.records.diffs import diff_bytes
 from planck.records.outcome import ErrorKind
+from planck.records.redact import REDACTED
 from planck.session.merge import merge
 from planck.session.undo_story import Change, OldContents, UndoError, is_content, is_opened, is_unfinished
 from planck.workspace.paths.beneath import escape, unescape
@@ -278,6 +279,8 @@ def _revert(state: State, change: Change, old: OldContents) -> State | str:
     before, after = old.before(change.fact), old.after(change)
     if before.kind == "file" and before.content is None:
         return old.why_missing(change.fact)
+    if REDACTED in before.target or REDACTED in after.target:
+        return "the target of the link contains an API key, which is not in the log; change the link yourself"
     if before.kind == after.kind == "file":
         return _revert_file(state, change, before, after)
     if before.kind == after.kind == "folder":

@@ -20,6 +20,7 @@ _REASONS = {
     "many": "too many files",
     "unreadable": "they could not be read",
     "disk": "the disk is full",
+    "mount": "the command changed them under a mount point of its own",
 }
 
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from planck.workspace.recording.images import Images
 from tests.workspace.recording.conftest import Place
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="seccomp is Linux's")
@@ -75,6 +76,23 @@ thread.join()
     assert SECRET.encode() not in place.spool.read_bytes()
 
 
+async def test_a_folder_that_became_a_link_after_its_name_was_found_is_not_read(
+    place: Place, secret: str
+) -> None:
+    """The name is asked for again here, as the kernel found it a moment ago: nothing of it may be a link."""
+    (place.out / "sub").mkdir()
+    (place.out / "sub/secret").write_text(SECRET)
+    (place.ws / "swapped").symlink_to(place.out)
+    place.spool.parent.mkdir(parents=True)
+    fd = os.open(place.spool, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    images = Images([str(place.ws)], fd, None, [], [""])
+    images.touch(f"{place.ws}/swapped/sub/secret", writes=True)
+    images.move(f"{place.ws}/swapped/sub", f"{place.ws}/new")
+    images.close()
+    assert SECRET.encode() not in place.spool.read_bytes()
+    assert place.read().images.keys() <= {f"{place.ws}/swapped/sub", f"{place.ws}/new"}
+
+
 async def test_what_is_mounted_or_rooted_elsewhere_leaks_nothing(place: Place, secret: str) -> None:
     """In its own mount namespace the outside has a name in the workspace, and `/` is another folder."""
     (place.ws / "sub").mkdir()
@@ -89,6 +107,21 @@ ln -s {place.out} way; echo z >> way/secret; echo w >> way/../out/secret
     places = {place_of.removeprefix(str(place.ws)) for place_of in place.read().images}
     assert places <= {"/sub/secret", "/jail", "/jail/sub", "/way"}
     assert set(place.changes()) == {"jail", "jail/sub", "way"}
+
+
+async def test_what_a_command_changes_under_a_mount_of_its_own_is_counted(place: Place) -> None:
+    """As `bwrap --bind . /app make` does: the kernel names the file by a path that leads nowhere here."""
+    (place.ws / "a").mkdir()
+    (place.ws / "b").mkdir()
+    script = f"""
+unshare -Urm sh -c 'mount --bind . {place.out} && cd {place.out} && echo 1 > x && echo 2 >> x && mkdir y'
+unshare -Urm sh -c 'mount --bind a b && echo 1 > b/z'
+echo 1 > plain; echo 2 > {place.base}/beside; mkdir -p d/e; mv d f; chmod 700 f .
+"""
+    assert (await place.run(script)).exit_code == 0
+    assert (place.ws / "a/z").exists()
+    assert list(place.changes()) == ["f", "f/e", "plain"]
+    assert place.read().skipped == {"mount": 3}
 
 
 async def test_the_spool_is_out_of_reach_of_a_renamed_folder(place: Place) -> None:

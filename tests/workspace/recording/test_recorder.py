@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import select
 import signal
 import stat
 import struct
@@ -13,7 +14,7 @@ import pytest
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.process.containment import sandbox_program
+from planck.workspace.process.containment import Containment, sandbox_program
 from planck.workspace.process.process import Command, ProcessError, begin, run, shell
 from planck.workspace.recording import images
 from planck.workspace.recording.client import SeccompRecording, explain
@@ -76,6 +77,36 @@ async def test_git_and_ignored_folders_are_left_out_and_ignored_files_stay_local
     }
 
 
+@pytest.mark.parametrize("where", ["default", "user", "included", "repository"])
+async def test_what_git_ignores_in_all_repositories_of_the_user_stays_local(
+    place: Place, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    home = place.base / "home"
+    excludes = home / (".config/git/ignore" if where == "default" else "mine")
+    excludes.parent.mkdir(parents=True)
+    excludes.write_text("*.secret\n/keys/\n!shown.secret\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    await run(Command(shell("git init -q ."), place.ws, {"PATH": "/usr/bin:/bin"}), 30)
+    named = "[core]\n\texcludesFile = ~/mine\n"
+    if where == "included":
+        (home / ".gitconfig").write_text("[include]\n\tpath = more\n")
+        (home / "more").write_text(named)
+    elif where != "default":
+        file = home / ".gitconfig" if where == "user" else place.ws / ".git/config"
+        file.write_text(f"{file.read_text() if file.exists() else ''}{named}")
+    (place.ws / "a.secret").write_text("KEY=1")
+    os.link(place.ws / "a.secret", place.ws / "b.secret")
+    await place.run("echo 2 > a.secret; echo 3 > shown.secret; mkdir keys; echo 4 > keys/one; echo 5 > n")
+    assert {path: one.local for path, one in place.changes().items()} == {
+        "a.secret": True,
+        "b.secret": True,
+        "n": False,
+        "shown.secret": False,
+    }
+
+
 async def test_without_git_caches_are_left_out_by_their_names(tmp_path: Path) -> None:
     place = Place(tmp_path)
     await place.run("mkdir -p node_modules/x src; echo 1 > node_modules/x/y; echo 2 > src/z")
@@ -97,6 +128,21 @@ for number in range({images.MAX_NAMES} + 203):
     large = place.changes()["large"]
     assert (large.before.content, large.after.content) == (None, b"\0" * 5)
     assert len(spool.images) == images.MAX_NAMES
+
+
+async def test_a_large_folder_that_is_renamed_to_and_fro_is_counted_once(place: Place) -> None:
+    script = f"""
+import os
+os.mkdir("a")
+for number in range({images.MAX_NAMES} + 99):
+    os.close(os.open(f"a/{{number}}", os.O_CREAT | os.O_WRONLY))
+for _ in range(2):
+    os.rename("a", "b")
+    os.rename("b", "a")
+"""
+    assert (await place.python(script)).exit_code == 0
+    names = 2 * (images.MAX_NAMES + 100)
+    assert place.read().skipped["many"] <= names + 4 * 2  # the two ends of each rename
 
 
 async def test_the_total_of_all_images_is_bounded(place: Place) -> None:
@@ -174,6 +220,72 @@ async def test_commands_die_with_the_recorder_and_the_next_one_gets_another(plac
     assert not place.read().ended
     assert (await place.run("echo 2 > b", spool="next")).exit_code == 0
     assert list(place.changes("next")) == ["b"]
+
+
+async def test_a_command_that_nothing_contains_dies_with_the_recorder(place: Place) -> None:
+    """No first process looks whether the recorder lives: the kernel's death signal ends what the recorder
+    started, and we end its children."""
+    tag = str(8500 + os.getpid() / 1e9)
+    record = Record(place.recording, place.spool, (str(place.ws),))
+    level = Containment.PROCESS_GROUP
+    words = ["/usr/bin/sleep", tag]
+    job = await begin(Command(words, place.ws, {"PATH": "/bin"}, level=level, record=record))
+    await until(lambda: processes(tag))
+    recorder = place.recording._process
+    assert recorder is not None
+    leader = os.pidfd_open(job.pid)
+    os.kill(recorder.pid, signal.SIGKILL)
+    try:
+        poll = select.poll()
+        poll.register(leader, select.POLLIN)
+        assert poll.poll(20_000)  # the loop is held up: this one was not killed by us
+        await until(lambda: not processes(tag))
+    finally:
+        for pid in processes(tag):
+            os.kill(pid, signal.SIGKILL)
+        os.close(leader)
+        await job.kill()
+
+
+async def test_a_command_that_is_cancelled_before_the_recorder_answers_is_ended(place: Place) -> None:
+    tag = str(8600 + os.getpid() / 1e9)
+    recorder = place.recording._process
+    assert recorder is not None
+    os.kill(recorder.pid, signal.SIGSTOP)
+    try:
+        task = asyncio.ensure_future(place.run(f"sleep {tag}", spool="cut"))
+        await until(place.spool.with_name("cut").exists)
+        task.cancel()
+        await asyncio.wait({task})
+    finally:
+        os.kill(recorder.pid, signal.SIGCONT)
+    # The recorder takes one request after the other: the first one was started by now, and let go of.
+    assert (await place.run("true")).exit_code == 0
+    try:
+        await until(lambda: not processes(tag))
+    finally:
+        for pid in processes(tag):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[1]",
+        b"7",
+        b'{"path": "%s", "kind": []}',
+        b'{"path": "%s", "mode": "y"}',
+        b'{"path": "%s\\u0000"}',
+        b"[" * 100_000,
+    ],
+)
+async def test_a_record_that_nobody_wrote_so_ends_the_spool(place: Place, header: bytes) -> None:
+    """A command without a sandbox can write there; a session that has such a file is opened all the same."""
+    await place.run("echo new > a")
+    header = header.replace(b"%s", os.fsencode(place.ws / "forged"))
+    with place.spool.open("ab") as file:
+        file.write(struct.pack("!IQ", len(header), 0) + header)
+    assert list(place.changes()) == ["a"]
 
 
 async def test_the_end_of_the_session_ends_its_commands(place: Place) -> None:

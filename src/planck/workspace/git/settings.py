@@ -53,6 +53,21 @@ def read_settings(workspace: str) -> bytes:
     return content if len(content) <= _MAX_BYTES else b""
 
 
+def find_excludes(workspace: str) -> str:
+    """Returns the file with what git ignores in every repository of the user; it may not exist."""
+    from planck.workspace.git.checkout import find_top
+    from planck.workspace.git.sources import find_git_folder
+
+    found = os.path.join(read_variable("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/ignore")
+    top = str(find_top(Path(workspace)) or workspace)
+    git = find_git_folder(top)
+    for file in ("/etc/gitconfig", *_list_files(), *([f"{git.common}/config"] if git else [])):
+        for section, key, value in _follow(file, workspace):
+            if (section, key) == ("core", "excludesfile"):
+                found = os.path.join(top, os.path.expanduser(value)) if value else ""
+    return found
+
+
 def _list_files() -> Iterator[str]:
     """Yields what git takes for the user's own, each overruled by the next."""
     if file := read_variable("GIT_CONFIG_GLOBAL"):

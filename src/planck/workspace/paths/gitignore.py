@@ -1,4 +1,4 @@
-"""What git ignores, by the rules of `.gitignore` and `.git/info/exclude`; the standard library alone."""
+"""What git ignores: by `.gitignore`, `.git/info/exclude` and the user's own file. Standard library alone."""
 
 import os
 import re
@@ -19,9 +19,11 @@ def ignored(path: str, is_folder: bool, rules: list[tuple[str, list[Rule]]]) -> 
     return False
 
 
-def read_rules(folder: str) -> list[Rule]:
-    """Those of the repository that begins here come first, so that every .gitignore overrules them."""
-    return [*_read_rules(folder, ".git/info/exclude"), *_read_rules(folder, ".gitignore")]
+def read_rules(folder: str, excludes: str = "") -> list[Rule]:
+    """Those of the repository that begins here come first, so that every .gitignore overrules them; before
+    them those of `excludes`, the file for all repositories of the user."""
+    own = _read_rules(folder, os.path.realpath(excludes)) if excludes else []
+    return [*own, *_read_rules(folder, ".git/info/exclude"), *_read_rules(folder, ".gitignore")]
 
 
 def open_regular(path: str, flags: int) -> int:

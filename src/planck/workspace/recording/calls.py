@@ -29,9 +29,11 @@ class Call:
     def __init__(self, pid: int, arguments: tuple[int, ...]) -> None:
         self.pid = pid
         self._arguments = arguments
+        self._images: Images | None = None
 
     def record(self, name: str, images: Images) -> None:
         """Raises `OSError` where the process is gone, or can't be looked at."""
+        self._images = images
         _CALLS[name](self, images, *self._arguments)
 
     def read_path(self, address: int) -> str:
@@ -66,6 +68,8 @@ class Call:
             fd = os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 real = os.readlink(f"/proc/self/fd/{fd}").rstrip("/")
+                if self._images is not None and self._images.is_moved(fd, real, name):
+                    return None
                 if not name:
                     return real or None
                 if not follow:

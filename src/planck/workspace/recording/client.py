@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from planck.workspace.git.settings import find_excludes
 from planck.workspace.process.isolated import isolated
 from planck.workspace.recording.notify import Filter, make_filter
 
@@ -70,6 +72,7 @@ class SeccompRecording:
             "environment": dict(env),
             "roots": list(roots),
             "apart": list(apart),
+            "excludes": [find_excludes(root) for root in roots],
             "numbers": list(fds),
             "view": at is not None,
         }
@@ -147,16 +150,35 @@ class RecordedProcess:
         self.returncode: int | None = None
         self._status = status
         self._recorder = recorder
+        try:
+            self._leader = os.pidfd_open(pid)
+        except OSError:  # its recorder died already, and init took its remains
+            self._leader = -1
 
     def fileno(self) -> int:
         return self._status.fileno()
 
     def kill(self) -> None:
         """Kills the process group. The recorder does not reap the process before `wait`, so that the number
-        can't be another's; without the recorder the process is gone."""
-        if self.returncode is None and self._recorder.poll() is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+        can't be another's. The death of the recorder ends the process, but nothing that it started."""
+        if self.returncode is not None or (self._recorder.poll() is not None and self._is_reused()):
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _is_reused(self) -> bool:
+        """Whether the number may be another process's; it can't be while one of the group is left."""
+        if self._leader < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._leader, select.POLLIN)
+        if not poll.poll(0):
+            return False  # it has not ended yet
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_bytes()
+        except OSError:
+            return False
+        return stat.rpartition(b")")[2].split()[0] not in (b"Z", b"X")
 
     def wait(self) -> int:
         if self.returncode is None:
@@ -166,6 +188,8 @@ class RecordedProcess:
             except OSError:
                 reply = {}
             self._status.close()
+            if self._leader >= 0:
+                os.close(self._leader)
             self.returncode = int(reply.get("code", -signal.SIGKILL))  # it died with the recorder
         return self.returncode
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 class Ignored:
-    def __init__(self, root: str, view: str = "") -> None:
-        """`view`: the path under which the root is read; empty: its own."""
+    def __init__(self, root: str, view: str = "", excludes: str = "") -> None:
+        """`view`: the path under which the root is read; empty: its own. `excludes`: the file with what git
+        ignores in every repository of the user."""
         self._root = root
+        self._excludes = excludes
         self._view = view or root
         self._top = self._find_top()
         self._rules: dict[str, list[Rule]] = {}
@@ -65,7 +67,8 @@ class Ignored:
         for depth in range(len(steps) + 1):
             above = "/".join(steps[:depth])
             if above not in self._rules:
-                self._rules[above] = read_rules(self._seen(f"{top}/{above}" if above else top))
+                excludes = "" if above else self._excludes
+                self._rules[above] = read_rules(self._seen(f"{top}/{above}" if above else top), excludes)
             rules.append((above, self._rules[above]))
         return ignored(inner, folder, rules) and not self._tracks(inner, folder=folder)
 

@@ -30,9 +30,12 @@ _PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Images:
-    def __init__(self, roots: list[str], spool: int, view: int | None, apart: list[str]) -> None:
+    def __init__(
+        self, roots: list[str], spool: int, view: int | None, apart: list[str], excludes: list[str]
+    ) -> None:
         """Owns `spool`, open for appending, and `view`, the root of a view, through which the first root is
-        read. What is `apart` is not recorded."""
+        read. What is `apart` is not recorded. `excludes`: for each root the file with what git ignores in
+        every repository of the user."""
         self._roots = roots
         self._prefixes = tuple(f"{root.rstrip('/')}/" for root in roots)
         self._view = view
@@ -42,8 +45,16 @@ class Images:
         self._inodes: set[tuple[int, int]] = set()
         self._left = MAX_TOTAL
         self._skipped: dict[str, int] = {}
+        self._moved: set[str] = set()
+        self._walked: set[tuple[int, int]] = set()
+        self._devices = {
+            os.stat(self._path(root)).st_dev for root in roots if os.path.isdir(self._path(root))
+        }
         shown = "" if view is None else f"/proc/self/fd/{view}"
-        self._ignored = [Ignored(root, shown if root == roots[0] else "") for root in roots]
+        self._ignored = [
+            Ignored(root, shown if root == roots[0] else "", own)
+            for root, own in zip(roots, excludes, strict=True)
+        ]
 
     def touch(self, place: str, *, writes: bool = False, folder: bool = False) -> None:
         """Keeps what a name is, if this is the first time. `writes`: an open file may change through other
@@ -78,6 +89,26 @@ class Images:
         for end in (source, target):
             if end:
                 self.touch(end, folder=self._is_folder(source) or self._is_folder(target))
+
+    def is_moved(self, folder: int, place: str, name: str) -> bool:
+        """Whether the command has a folder under another name than we, by a mount of its own; then the change
+        is counted, because nobody knows its name here."""
+        found = os.fstat(folder)
+        if found.st_dev not in self._devices or not found.st_nlink:
+            return False
+        try:
+            here = os.stat(self._path(place or "/"), follow_symlinks=False)
+            if (here.st_dev, here.st_ino) == (found.st_dev, found.st_ino):
+                return False
+        except OSError:
+            pass
+        if os.readlink(f"/proc/self/fd/{folder}").rstrip("/") != place:
+            return False  # renamed since it was looked up
+        entry = f"{place}/{name}"
+        if entry not in self._moved and len(self._moved) < MAX_NAMES:
+            self._moved.add(entry)
+            self._count("mount")
+        return True
 
     def skip(self, reason: str) -> None:
         """Counts a call of which nobody knows what it changes."""
@@ -203,15 +234,14 @@ class Images:
     def _write(self, header: dict[str, object], content: bytes = b"") -> None:
         head = json.dumps(header).encode()
         record = [_LENGTHS.pack(len(head), len(content)), head, content]
-        size = sum(map(len, record))
-        before = os.fstat(self._spool).st_size
         try:
-            if os.writev(self._spool, record) == size:
-                return
+            written = os.writev(self._spool, record)
         except OSError:
-            pass
+            written = 0
+        if written == sum(map(len, record)):
+            return
         # The disk is full. What was written of the record would hide all that follow.
-        os.ftruncate(self._spool, before)
+        os.ftruncate(self._spool, os.fstat(self._spool).st_size - written)
         if "skipped" not in header:
             self._count("disk")
 
@@ -231,6 +261,15 @@ class Images:
         if self._view is None or not f"{place}/".startswith(f"{root}/"):
             return place
         return f"/proc/self/fd/{self._view}/{place[len(root) + 1 :]}"
+
+    def _has_walked(self, folder: int) -> bool:
+        """Whether the names below a folder were counted once it was too late to keep more: renamed to and
+        fro, it would be walked each time, while other commands wait, and its names be counted again."""
+        found = os.fstat(folder)
+        key = (found.st_dev, found.st_ino)
+        known = key in self._walked
+        self._walked.add(key)
+        return known
 
     def _is_folder(self, place: str | None) -> bool:
         if place is None:
@@ -255,6 +294,8 @@ class Images:
             except OSError:
                 continue
             try:
+                if not place and len(self._seen) >= MAX_NAMES and self._has_walked(fd):
+                    return
                 # O_PATH can't be listed.
                 listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
             except OSError:

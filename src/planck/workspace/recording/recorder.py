@@ -246,7 +246,7 @@ class Recorder:
         view: "int | None",
         passed: "list[int]",
     ) -> Command:
-        images = Images(request["roots"], spool, view, request["apart"])
+        images = Images(request["roots"], spool, view, request["apart"], request["excludes"])
         ours, theirs = socket.socketpair()
         # Closed by a program that starts; an error comes through it otherwise.
         failed, failing = os.pipe2(os.O_CLOEXEC)

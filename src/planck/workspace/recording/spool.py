@@ -11,7 +11,8 @@ The recorder (`recorder`) appends one record before each change goes on, so the 
     {"again": G, "path": P, ...} + content: see `append_baseline`
     {"ended": true}: the command is over, and nothing is missing
 
-A record that is torn at the end belongs to a change that never happened. Paths are absolute and raw, as the
+A record that is torn at the end belongs to a change that never happened; one that the recorder can't have
+written ends the spool. Paths are absolute and raw, as the
 command's own process sees them; `\\udcXX` stands for a byte that is not UTF-8. The file has mode 0600, holds
 content in plain text, and goes once its facts are committed.
 """
@@ -27,6 +28,7 @@ from typing import Any
 
 import msgspec
 
+from planck.workspace.git.settings import find_excludes
 from planck.workspace.paths.beneath import escape
 from planck.workspace.recording.ignored import Ignored
 from planck.workspace.recording.states import NOTHING, State, read_stamp, read_state
@@ -47,7 +49,7 @@ class Spool(msgspec.Struct, frozen=True):
     inodes: dict[tuple[int, int], Image]
     """Files with several names: all names that were not touched themselves changed with them."""
     skipped: dict[str, int]
-    """How many names were not recorded, by the reason: `large`, `many`, `unreadable`, `disk`."""
+    """How many names were not recorded, by the reason: `large`, `many`, `unreadable`, `disk`, `mount`."""
     ended: bool
     """False: the recorder did not see the end of the command."""
 
@@ -74,7 +76,11 @@ def read_spool(path: Path, generation: int = 0) -> Spool:
     skipped: dict[str, int] = {}
     ended = False
     for header, content in _read_records(path):
-        image = Image(_read_state(header, content), header.get("local") is True)
+        try:
+            state = _read_state(header, content)
+        except msgspec.ValidationError:
+            break
+        image = Image(state, header.get("local") is True)
         match header:
             case {"again": int(again), "path": str(place)}:
                 if again <= generation:
@@ -150,7 +156,8 @@ def describe_state(state: State) -> dict[str, Any]:
 def _read_state(header: Mapping[str, Any], content: bytes) -> State:
     kind, stamp = header.get("kind", "nothing"), header.get("stamp", "")
     kept = content if kind == "file" and not stamp else None
-    return State(kind, kept, header.get("mode", 0), header.get("target", ""), stamp)
+    values = (kind, kept, header.get("mode", 0), header.get("target", ""), stamp)
+    return msgspec.convert(dict(zip(State.__struct_fields__, values, strict=True)), State)
 
 
 def _read_records(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
@@ -167,7 +174,9 @@ def _read_records(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
                 return
             try:
                 header = json.loads(file.read(size))
-            except ValueError:
+            except (ValueError, RecursionError):
+                return
+            if not isinstance(header, dict) or "\0" in str(header.get("path")):
                 return
             yield header, file.read(content)
 
@@ -177,7 +186,7 @@ def _find_other_names(spool: Spool, roots: Mapping[str, int]) -> Iterator[tuple[
     if not spool.inodes:
         return
     for root, top in roots.items():
-        rules = Ignored(root, f"/proc/self/fd/{top}")
+        rules = Ignored(root, f"/proc/self/fd/{top}", find_excludes(root))
         for place, key in _walk(top, root.rstrip("/")):
             image = spool.inodes.get(key)
             if image is None or place in spool.images:

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Sequence
 
 from planck.own_code import outside_path
+from planck.workspace.git.settings import find_excludes
 from planck.workspace.process.containment import system_program
 from planck.workspace.sandbox.nested import HEAVY_FOLDERS
 from planck.workspace.views.view import View
@@ -29,7 +30,7 @@ def _ask(view: View, git: str, paths: Sequence[str]) -> bytes | None:
     path = outside_path("/usr/local/bin:/usr/bin:/bin", (view.base, view.path))
     try:
         done = subprocess.run(
-            [*view.words(), git, *_ASK],
+            [*view.words(), git, "-c", f"core.excludesFile={find_excludes(view.base)}", *_ASK],
             cwd=f"/proc/self/fd/{view.root}",
             pass_fds=(*view.fds, view.root),
             env={"PATH": path, "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
