@@ -130,8 +130,8 @@ async def test_a_red_check_lands_nothing(bed: Bed) -> None:
     change(ben, 3, "ben's\n")
     before = read_tree(bed.work)
 
-    async def check(view: Any, steps: Any) -> Failed:
-        return Failed("make test", 2, "1 failed")
+    async def check(prepared: Any) -> Failed:
+        return Failed(2, "`make test` ended with exit code 2:\n1 failed")
 
     refused = await bed.make_landings(check).propose("ben", "t")
     assert isinstance(refused, Refused)
