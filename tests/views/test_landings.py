@@ -147,7 +147,7 @@ async def test_an_edit_between_the_check_and_the_landing_is_not_lost(bed: Bed) -
     change(ben, 3, "ben's\n")
     (ben / "src/file0.txt").write_text("ben's\n")
 
-    async def check(view: Any, steps: Any) -> None:
+    async def check(prepared: Any) -> None:
         change(bed.work, 15, "mine\n")
         (bed.work / "src/file0.txt").write_text("mine\n")
 
