@@ -13,7 +13,7 @@ import pytest
 
 from planck.records.events import IN_PROGRESS
 from tests.command import Bench, Done
-from tests.teams import Brains, delegate, write_team
+from tests.teams import Brain, Brains, delegate, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
@@ -51,7 +51,7 @@ async def run_killed(
 ) -> None:
     """Kills the run after so many lines, at a point within the first check, or once it says something; then
     resumes it."""
-    brains = {
+    brains: dict[str, Brain] = {
         "lead": partial(lead, CHECK.replace("FOLDER", str(folder)), workspace == "own"),
         "builder": builder,
     }

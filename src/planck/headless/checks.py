@@ -152,10 +152,10 @@ class Checks:
             return None
         if text:
             return Failed(red[0].exit_code, text.removeprefix("[planck: ").removesuffix("]"))
-        if not leads and opening.kind is not Kind.TASK:
-            del self._tasks[opening.id]  # no report will ask for them
-        said = " ".join(map(_say_red, red))
-        text = f"The changes of {agent.spec.name} did not land, and are still in its own view. {said}"
+        text = f"The changes of {agent.spec.name} did not land, and are still in its own view."
+        if not leads and opening.kind is not Kind.TASK:  # no report asks for them
+            del self._tasks[opening.id]
+            text = " ".join([text, *map(_say_red, red)])
         return Failed(red[0].exit_code, text, final=True)
 
     def _list(self, agent: Agent, opening: Envelope) -> list[_Check]:

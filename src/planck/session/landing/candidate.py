@@ -26,10 +26,14 @@ async def open_candidate(
     trees: Trees, layers: Sequence[str], states: Mapping[str, State]
 ) -> AsyncGenerator[View, None]:
     """Opens a tree of its own for the block. `states`: by raw path."""
-    opening = asyncio.ensure_future(asyncio.to_thread(_open, trees, layers, states))
+    opening = asyncio.ensure_future(asyncio.to_thread(trees.open_scratch, layers))
     try:
-        await wait_for_end(opening)  # a view that a cancelled caller began to open is closed all the same
-        yield opening.result()
+        await wait_for_end(opening)  # what a cancelled caller began to open is closed all the same
+        view = opening.result()
+        filling = asyncio.ensure_future(asyncio.to_thread(_fill, view, states))
+        await wait_for_end(filling)
+        filling.result()
+        yield view
     finally:
         if opening.done() and not opening.cancelled() and opening.exception() is None:
             dropping = asyncio.ensure_future(opening.result().drop())
@@ -37,8 +41,6 @@ async def open_candidate(
             dropping.result()
 
 
-def _open(trees: Trees, layers: Sequence[str], states: Mapping[str, State]) -> View:
-    view = trees.open_scratch(layers)
+def _fill(view: View, states: Mapping[str, State]) -> None:
     with view.acting():
         write_states(view.root, states)
-    return view
