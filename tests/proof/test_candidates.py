@@ -1,5 +1,6 @@
 """Checks of work in a view: they run on what the workspace would be, and before it is that."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from planck.records.specs import RunOptions
 from planck.session.result import Exit
 from tests.proof.crew import Script, bash, delegate, facts, open_planck, reports, respond, write
+from tests.proof.test_checks import list_processes
 
 CHECK = "grep -q fixed code.txt"
 LEAD = [delegate(done_when=[CHECK]), "waiting", "the end"]
@@ -144,6 +146,27 @@ async def test_the_check_of_an_isolated_run_runs_in_the_candidate_and_once_on_th
         assert "It was red before your work, too" in told["text"]
         assert not [*(tmp_path / "work").iterdir()]
         assert {one["path"] for one in facts(session, "file_changed")} == {"code.txt"}
+
+
+async def test_an_interrupt_ends_a_check_in_a_candidate_and_lands_nothing(tmp_path: Path) -> None:
+    nap = "sleep 600.0827"
+    lead = [delegate(done_when=[f"{nap}; true"]), "waiting", "the end"]
+    lines = [write("code.txt", "fixed"), "done"]
+    async with open_planck(
+        tmp_path, {"lead": lead, "builder": lines}, builder={"workspace": "own"}
+    ) as planck:
+        session = await planck.start("pair")
+        running = asyncio.ensure_future(session.run("have it fixed"))
+        async with asyncio.timeout(30):
+            while not list_processes(nap):
+                await asyncio.sleep(0.01)
+            session.interrupt()
+            await running
+        assert list_processes(nap) == []
+        assert not facts(session, "landing_started")
+        assert not (tmp_path / "work/code.txt").exists()
+        # The work is in the agent's view still, and the candidate is gone.
+        assert len([*(tmp_path / "home/views").glob("*/v*")]) == 1
 
 
 async def test_no_trick_in_a_view_changes_what_the_runtime_runs(tmp_path: Path) -> None:
