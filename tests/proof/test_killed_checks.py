@@ -3,7 +3,9 @@
 import asyncio
 import os
 import random
+import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +13,29 @@ import pytest
 
 from planck.records.events import IN_PROGRESS
 from tests.command import Bench, Done
-from tests.teams import Brains, delegate, write_team
+from tests.teams import Brain, Brains, delegate, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
 CHECK = (
-    "for step in 1 2 3; do if [ -p point.$step ]; then echo here > point.$step; sleep 60; fi; done; "
+    "for step in 1 2 3; do if [ -p FOLDER/point.$step ]; then echo here > FOLDER/point.$step; sleep 60; fi; "
+    "done; "
     "grep -q fixed code.txt"
 )
 LINES = 40
 """About as many lines as the whole run prints."""
 
 
-def lead(messages: list[dict[str, Any]]) -> Reply:
-    reported = any(
-        text in str(message["content"])
-        for message in messages
-        if message["role"] == "user"
-        for text in ("now it is fixed", "was not finished")
-    )
-    if reported:
+def lead(check: str, again: bool, messages: list[dict[str, Any]]) -> Reply:
+    """`again`: it delegates a task again that was not finished."""
+    told = [str(message["content"]) for message in messages if message["role"] == "user"]
+    enough = ("now it is fixed",) if again else ("now it is fixed", "was not finished")
+    if any(text in one for one in told for text in enough):
         return chat.text("all done")
     if messages[-1]["role"] == "tool":
         return chat.text("waiting for the builder")
     name, args = delegate("builder", "fix it")
-    return chat.calls((name, {**args, "done_when": [CHECK]}))
+    return chat.calls((name, {**args, "done_when": [check]}))
 
 
 def builder(messages: list[dict[str, Any]]) -> Reply:
@@ -46,18 +46,25 @@ def builder(messages: list[dict[str, Any]]) -> Reply:
     return chat.calls(("write", {"path": "code.txt", "content": "fixed" if red else "broken"}))
 
 
-async def run_killed(folder: Path, *, line: int = 0, point: int = 0) -> None:
-    """Kills the run after so many lines, or at a point within the first check; then resumes it."""
-    async with WireServer(Brains({"lead": lead, "builder": builder})) as server:
+async def run_killed(
+    folder: Path, *, line: int = 0, point: int = 0, after: str = "", workspace: str = "shared"
+) -> None:
+    """Kills the run after so many lines, at a point within the first check, or once it says something; then
+    resumes it."""
+    brains: dict[str, Brain] = {
+        "lead": partial(lead, CHECK.replace("FOLDER", str(folder)), workspace == "own"),
+        "builder": builder,
+    }
+    async with WireServer(Brains(brains)) as server:
         bench = Bench(folder, server.url)
         tools = ["write", "read", "bash"]
         team = write_team(
             folder / "team",
             {"type": "orchestrator", "name": "lead", "tools": tools},
-            {"type": "builder", "tools": tools},
+            {"type": "builder", "tools": tools, "workspace": workspace},
         )
         args = ("--permission-mode", "full", "--output-format", "stream-json")
-        fifo = bench.work / f"point.{point}"
+        fifo = folder / f"point.{point}"
         if point:
             os.mkfifo(fifo)
         process = await bench.start("run", "fix it", "--team", team, "--name", "k", *args)
@@ -71,12 +78,17 @@ async def run_killed(folder: Path, *, line: int = 0, point: int = 0) -> None:
         for _ in range(line):
             if not await process.stdout.readline():
                 break
+        while after and (said := await process.stdout.readline()) and not re.search(after, said.decode()):
+            pass
         if process.returncode is None:
             process.kill()
         await process.communicate()
         done = await bench.run("run", "continue", "-r", "k", *args)
     assert done.code == 0, f"killed at line {line}, point {point}: {done.err}"
     await check_reports(bench, done)
+    if workspace == "own":
+        assert (bench.work / "code.txt").read_text() == "fixed"
+        assert not [*(bench.home / "views").glob("*/*")], "a candidate was left"
 
 
 async def check_reports(bench: Bench, done: Done) -> None:
@@ -102,6 +114,22 @@ async def test_a_run_killed_within_a_check_reports_its_task_once(tmp_path: Path)
 
 async def test_a_run_killed_around_a_check_reports_its_task_once(tmp_path: Path, seed: int) -> None:
     await run_killed(tmp_path, line=random.Random(seed).randrange(10, LINES))
+
+
+async def test_a_run_killed_while_its_candidate_is_checked_reports_its_task_once(tmp_path: Path) -> None:
+    await run_killed(tmp_path, point=2, workspace="own")
+
+
+async def test_a_run_killed_between_a_green_check_and_its_landing_lands_after_all(tmp_path: Path) -> None:
+    await run_killed(tmp_path, after='"checked".*"ok": ?true', workspace="own")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(50))
+async def test_fifty_runs_killed_around_a_landing_with_checks_report_once(
+    tmp_path: Path, number: int
+) -> None:
+    await run_killed(tmp_path, line=random.Random(number).randrange(2, LINES), workspace="own")
 
 
 @pytest.mark.soak

@@ -31,6 +31,7 @@ class Log:
         self.choose = choose
         self.rows: list[tuple[str, str | None, dict[str, Any]]] = []
         self.open: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.proposed: list[str] = []
 
     def add(self, type: str, agent: str | None, /, **data: Any) -> None:
         self.rows.append((type, agent, data))
@@ -38,8 +39,10 @@ class Log:
     def step(self) -> None:
         choose = self.choose
         agent = choose.choice([*AGENTS])
-        what = choose.randrange(10)
-        if what < 3:
+        what = choose.randrange(12)
+        if what >= 10:
+            self.land()
+        elif what < 3:
             id = f"c{len(self.rows)}"
             args: dict[str, Any] = {"command": choose.choice([*COMMANDS])}
             if choose.random() < 0.2:
@@ -68,6 +71,8 @@ class Log:
             call = choose.choice([*self.open, f"e{len(self.rows)}"])
             path = choose.choice(["a.py", "b.py", "doc.md"])
             more = {"image": "x"} if choose.random() < 0.2 else {}
+            if choose.random() < 0.5:
+                more["view"] = "v"
             data = {"path": path, "before": None, "mode": None, "after_sha256": "00", **more}
             self.add("file_changed", agent, call_id=call, **data)
         elif what < 8:
@@ -98,7 +103,33 @@ class Log:
             made = {"path": "c.py", "before": None, "mode": None, "after_sha256": "00"}
             self.add("file_changed", "a", call_id=f"k{after}", **made)
         data: dict[str, Any] = {"id": f"k{after}", "scope": "run", "command": "pytest -q", "exit_code": code}
-        self.add("checked", None, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after)
+        agent = self.choose.choice([None, "b"])
+        if self.proposed and self.choose.random() < 0.5:
+            data |= {"scope": "task", "task_id": "m", "landing": self.choose.choice(self.proposed)}
+            agent = "b"
+        elif self.choose.random() < 0.2:
+            data["scope"] = "base"
+        self.add("checked", agent, **data, ok=code == 0, attempt=1, duration_ms=1, output="", after=after)
+
+    def land(self) -> None:
+        """One step of a landing of `b`'s view; whichever comes, also one that no runtime takes."""
+        choose, how = self.choose, self.choose.randrange(7)
+        if how == 0 or not self.proposed:
+            self.proposed.append(f"l{len(self.rows)}")
+            self.add("landing_proposed", "b", landing=self.proposed[-1], view="v", layers=[], paths=[])
+            return
+        id = choose.choice(self.proposed[-2:])
+        if how < 3:
+            made = {"path": choose.choice(["a.py", "b.py"]), "before": None, "mode": None}
+            self.add("file_changed", "b", call_id=id, landing=id, after_sha256="00", **made)
+        elif how == 3:
+            self.add("landing_skipped", "b", landing=id, path="a.py", why="")
+        elif how == 4:
+            self.add("view_rebased", "b", view="v", layers=[], carried=0)
+        elif choose.random() < 0.8:
+            self.add("landing_finished", "b", landing=id, paths=1)
+        else:
+            self.add("landing_finished", "b", landing=id, paths=1, branch="theirs")
 
     def fold(self) -> ProofFold:
         fold = ProofFold()
@@ -118,7 +149,17 @@ class Oracle:
         seq, type, agent, data = row
         if type == "checked":
             run = {"id": data["id"], "command": data["command"], "folder": ".", "code": data["exit_code"]}
-            return {**run, "start": data["after"], "end": seq, "agent": None}
+            landing, base = data.get("landing", ""), data["scope"] == "base"
+            # Of the workspace once it landed there; until then of what both are together.
+            tree = "v" if landing else self.tree_at(agent or "", seq)
+            landed = self.has_landed(landing)
+            trees = ("",) if landed else ("", tree)
+            shown = () if base else (tree, *[""] * landed)
+            return {
+                **run,
+                **{"start": data["after"], "end": seq, "agent": None, "landing": landing},
+                **{"trees": trees, "shown": shown, "base": base},
+            }
         if type != "tool_end" or not self.ran(data):
             return None
         start, args = self.start_of(data["id"])
@@ -126,7 +167,37 @@ class Oracle:
             return None
         folder = args["cwd"].strip("/").removeprefix("./") if "cwd" in args else RUN_FROM[agent or ""]
         run = {"id": data["id"], "command": args["command"], "folder": folder or ".", "agent": agent}
+        tree = self.tree_at(agent or "", start)
+        run |= {"trees": (tree,), "shown": (tree,), "landing": "", "base": False}
         return {**run, "code": data["exit_code"], "start": start, "end": seq}
+
+    def has_landed(self, landing: str) -> bool:
+        return any(
+            type == "landing_finished" and data["landing"] == landing and "branch" not in data
+            for _, type, _, data in self.rows
+        )
+
+    def tree_at(self, agent: str, seq: int) -> str:
+        """`b` works in the view `v` from its opening on."""
+        opened = [s for s, type, _, _ in self.rows if type == "view_opened" and s < seq]
+        return "v" if agent == "b" and opened else ""
+
+    def find_strange(self) -> list[tuple[int, tuple[str, ...], str]]:
+        """What landings do: where in the log, to which trees, and for which landing's checks it is known."""
+        found: list[tuple[int, tuple[str, ...], str]] = []
+        proposed, put = "", set[tuple[str, str]]()
+        for seq, type, _, data in self.rows:
+            if type == "landing_proposed":
+                proposed = data["landing"]
+            elif type == "landing_skipped":
+                found.append((seq, ("", "v"), ""))
+            elif type == "view_rebased":
+                found.append((seq, ("v",), proposed))
+            elif type == "file_changed" and "landing" in data:
+                if (data["landing"], data["path"]) in put:
+                    found.append((seq, ("", "v"), ""))
+                put.add((data["landing"], data["path"]))
+        return found
 
     def start_of(self, id: str) -> tuple[int, dict[str, Any]]:
         return next((s, d["args"]) for s, type, _, d in self.rows if type == "tool_start" and d["id"] == id)
@@ -138,10 +209,19 @@ class Oracle:
         return end["exit_code"] is not None or bool(background)
 
     def is_fresh(self, run: dict[str, Any]) -> bool:
-        for seq, type, _, data in self.rows:
-            counts = type == "file_changed" and "image" not in data and not data["call_id"].startswith("k")
-            if counts and seq > run["start"] and data["call_id"] != run["id"]:
+        if run["base"]:
+            return False
+        for seq, trees, landing in self.find_strange():
+            known = landing and landing == run["landing"]
+            if seq > run["start"] and set(trees) & set(run["trees"]) and not known:
                 return False
+        for seq, type, who, data in self.rows:
+            counts = type == "file_changed" and "image" not in data and not data["call_id"].startswith("k")
+            mine = counts and data["call_id"] in (run["id"], run["landing"])
+            if counts and not mine and seq > run["start"] and data.get("view", "") in run["trees"]:
+                return False
+            if type == "tool_start" and self.tree_at(who or "", seq) not in run["trees"]:
+                continue
             if type == "tool_start" and data["id"] != run["id"] and COMMANDS[data["args"]["command"]][0]:
                 ends = [(s, d) for s, t, _, d in self.rows if t == "tool_end" and d["id"] == data["id"]]
                 if not ends:
@@ -182,6 +262,8 @@ class Oracle:
             if run["command"].strip() == claim.command.strip() and run["folder"] == RUN_FROM[agent]
         ]
         same = [run for run in same if run["code"] is not None and COMMANDS[run["command"]][1]]
+        here = self.tree_at(agent, len(self.rows) + 1)
+        same = [run for run in same if here in run["shown"]]
         if not same:
             return "unsupported"
         run = max(same, key=lambda one: int(one["end"]))
@@ -207,6 +289,8 @@ def try_log(seed: int) -> set[str]:
         model = {"provider": "s", "model": "m"}
         spec = {"id": id, "type": id, "name": id, "role": "worker", "model": model, "cwd": cwd}
         log.add("agent_started", id, agent=spec)
+    if choose.random() < 0.6:
+        log.add("view_opened", "b", view="v", agent_id="b", backend="overlay")
     for _ in range(choose.randrange(4, 40)):
         log.step()
     fold, oracle = log.fold(), Oracle(log)

@@ -130,8 +130,8 @@ async def test_a_red_check_lands_nothing(bed: Bed) -> None:
     change(ben, 3, "ben's\n")
     before = read_tree(bed.work)
 
-    async def check(view: Any, steps: Any) -> Failed:
-        return Failed("make test", 2, "1 failed")
+    async def check(prepared: Any) -> Failed:
+        return Failed(2, "`make test` ended with exit code 2:\n1 failed")
 
     refused = await bed.make_landings(check).propose("ben", "t")
     assert isinstance(refused, Refused)
@@ -147,7 +147,7 @@ async def test_an_edit_between_the_check_and_the_landing_is_not_lost(bed: Bed) -
     change(ben, 3, "ben's\n")
     (ben / "src/file0.txt").write_text("ben's\n")
 
-    async def check(view: Any, steps: Any) -> None:
+    async def check(prepared: Any) -> None:
         change(bed.work, 15, "mine\n")
         (bed.work / "src/file0.txt").write_text("mine\n")
 

@@ -5,7 +5,8 @@ specs of its members, and they are run here, by nobody's call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -22,6 +23,10 @@ from planck.toolkit.journal import Journal
 from planck.toolkit.permit import Permit
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 
+if TYPE_CHECKING:
+    from planck.headless.check_places import Place, Tree
+    from planck.session.landing.words import Failed
+
 _LINES, _BYTES = 60, 4_000
 """Of the output of a red check: what the agent is shown of its end."""
 _REPORTED_LINES = 20
@@ -34,6 +39,10 @@ _REFUSED = frozenset({ErrorKind.PERMISSION_DENIED, ErrorKind.SANDBOX_UNAVAILABLE
 
 FindAsker = Callable[[str], "Asker | None"]
 """An agent's id -> with what its commands are judged; None: there is no such agent any more."""
+
+FindPlace = Callable[[str], "Place | None"]
+"""An agent's id -> where the checks of its work run; None: in the workspace."""
+Scope = Literal["run", "task", "base"]
 
 
 class Asker(msgspec.Struct, frozen=True):
@@ -55,6 +64,8 @@ class _Rounds:
     def __init__(self) -> None:
         self.last: dict[_Check, Checked] = {}
         self.attempts: dict[_Check, int] = {}
+        self.base: dict[_Check, bool] = {}
+        """How those that were tried on the files from before the work ended there."""
         self.done = False
         """Whether they decided: all passed, or none that is red is run again."""
 
@@ -73,6 +84,7 @@ class Checks:
         fold: ProofFold,
         find_asker: FindAsker,
         lead: Callable[[], Agent],
+        find_place: FindPlace,
     ) -> None:
         runtime = plan.runtime
         self._lead = lead
@@ -80,11 +92,14 @@ class Checks:
         self._journal = journal
         self._fold = fold
         self._find_asker = find_asker
+        self._find_place = find_place
         self._clock: Clock = runtime.clock
         self._ids: Ids = runtime.ids
         self._limits = plan.limits
         self._tasks: dict[str, _Rounds] = {}
         self._run = _Rounds()
+        self._has_base = True
+        """Whether nothing was changed in the orchestrator's view before this run."""
 
     # What the team asks.
 
@@ -112,11 +127,42 @@ class Checks:
         if not checks:
             return None
         rounds = self._tasks.setdefault(opening.id, _Rounds())
-        text = await self._go_round(rounds, checks, "task", agent, opening.id)
+        place = self._find_place(agent.id)
+        text = await self._go_round(rounds, checks, "task", agent, opening.id, place)
         return self._tell(agent, opening, text) if text else None
 
+    async def review_landing(self, agent: Agent, opening: Envelope, place: "Place | None") -> "Failed | None":
+        """Runs the checks that must pass before what a turn changed in a view may land.
+
+        What a member must always pass holds for every turn of it, not for its tasks alone.
+        """
+        from planck.session.landing.words import Failed
+
+        leads = agent.spec.role == "orchestrator"
+        checks = self._list_for_run(agent) if leads else self._list_any(agent, opening)
+        if not checks:
+            return None
+        rounds = self._run if leads else self._tasks.setdefault(opening.id, _Rounds())
+        text = await self._go_round(
+            rounds, checks, "run" if leads else "task", agent, "" if leads else opening.id, place
+        )
+        red = rounds.red
+        if not red:
+            rounds.attempts.clear()  # what is changed after this landing has its own attempts
+            return None
+        if text:
+            return Failed(red[0].exit_code, text.removeprefix("[planck: ").removesuffix("]"))
+        text = f"The changes of {agent.spec.name} did not land, and are still in its own view."
+        if not leads and opening.kind is not Kind.TASK:  # no report asks for them
+            del self._tasks[opening.id]
+            text = " ".join([text, *map(_say_red, red)])
+        return Failed(red[0].exit_code, text, final=True)
+
     def _list(self, agent: Agent, opening: Envelope) -> list[_Check]:
-        if opening.kind is not Kind.TASK or self._plan.options.dry_run:
+        return self._list_any(agent, opening) if opening.kind is Kind.TASK else []
+
+    def _list_any(self, agent: Agent, opening: Envelope) -> list[_Check]:
+        if self._plan.options.dry_run:
             return []
         own = [_Check(command) for command in agent.spec.done_when]
         given = [_Check(command, opening.sender) for command in opening.done_when or ()]
@@ -127,6 +173,7 @@ class Checks:
     def begin_run(self, head: int) -> None:
         """A prompt of the user's begins another run: what was checked before belongs to an earlier one."""
         self._run = _Rounds()
+        self._has_base = self._fold.is_untouched(self._lead().id)
         self._fold.begin_run(head)
 
     def needed(self, lead: Agent) -> bool:
@@ -135,7 +182,8 @@ class Checks:
 
     async def review_run(self, lead: Agent) -> str:
         """Runs the checks where they have to run; returns what sends the orchestrator back to work."""
-        return await self._go_round(self._run, self._list_for_run(lead), "run", lead, "")
+        place = self._find_place(lead.id)
+        return await self._go_round(self._run, self._list_for_run(lead), "run", lead, "", place)
 
     @property
     def demands(self) -> dict[str, Any]:
@@ -158,40 +206,81 @@ class Checks:
         scope: Literal["run", "task"],
         agent: Agent,
         task_id: str,
+        place: "Place | None",
     ) -> str:
         """Runs each check that has not run, or that ran before something changed.
 
-        Returns what to say of those that are red, where they can turn green yet.
+        In a candidate all of them run again, for it is another tree. Returns what to say of those that are
+        red, where they can turn green yet.
         """
         rounds.done = False
         before, failed = dict(rounds.last), []
-        for check in checks:
-            last, attempts = rounds.last.get(check), rounds.attempts.get(check, 0)
-            if last and (last.refused or self._fold.is_current(last.id)):
-                continue
-            if attempts >= self._limits.check_attempts:
-                if last and last.ok:  # it passed, and what came after it can't be checked any more
-                    rounds.last[check] = msgspec.structs.replace(last, ok=False)
-                continue
-            rounds.attempts[check] = attempts + 1
-            checked = await self._check(check, scope, agent, task_id, attempts + 1)
-            rounds.last[check] = checked
-            if not checked.ok and not checked.refused and attempts + 1 < self._limits.check_attempts:
-                failed.append((check, checked))
+        again = place is not None and self._must_repeat(rounds, checks, place)
+        async with AsyncExitStack() as stack:
+            tree: Tree | None = None
+            for check in checks:
+                last, attempts = rounds.last.get(check), rounds.attempts.get(check, 0)
+                if last and (last.refused or (not again and self._fold.is_current(last.id))):
+                    continue
+                if attempts >= self._limits.check_attempts:
+                    if last and last.ok:  # it passed, and what came after it can't be checked any more
+                        rounds.last[check] = msgspec.structs.replace(last, ok=False)
+                    continue
+                rounds.attempts[check] = attempts + 1
+                if place and tree is None:
+                    tree = await stack.enter_async_context(place.open())
+                checked = await self._check(check, scope, agent, task_id, attempts + 1, tree)
+                rounds.last[check] = checked
+                if not checked.ok and not checked.refused and attempts + 1 < self._limits.check_attempts:
+                    failed.append((check, checked))
         if not failed:
             rounds.done = True
             return ""
+        if place and place.has_base and (scope == "task" or self._has_base):
+            await self._try_base(rounds, [one for one in failed if one[1].exit_code], agent, task_id, place)
         return "\n".join(
-            self._say(checked, before.get(check), self._fold.find_touched(agent.id, checked.command))
+            self._say(
+                checked,
+                before.get(check),
+                self._fold.find_touched(agent.id, checked.command),
+                base=rounds.base.get(check),
+            )
             for check, checked in failed
         )
 
+    def _must_repeat(self, rounds: _Rounds, checks: Sequence[_Check], place: "Place") -> bool:
+        """Whether what passed before has to pass again: a landing never trusts the log about its tree."""
+        known = [rounds.last.get(check) for check in checks]
+        same = all(last and (last.refused or self._fold.is_current(last.id)) for last in known)
+        return not same or (place.lands and not rounds.red)
+
+    async def _try_base(
+        self,
+        rounds: _Rounds,
+        failed: Sequence[tuple[_Check, Checked]],
+        agent: Agent,
+        task_id: str,
+        place: "Place",
+    ) -> None:
+        """Runs red checks once on the files from before the work, to know whether it is the reason.
+
+        One that did not end in time is not tried: that would take as long again.
+        """
+        unknown = [check for check, _ in failed if check not in rounds.base]
+        if not unknown:
+            return
+        async with place.open_base() as tree:
+            for check in unknown:
+                tried = await self._check(check, "base", agent, task_id, 1, tree)
+                if not tried.refused:
+                    rounds.base[check] = tried.ok
+
     async def _check(
-        self, check: _Check, scope: Literal["run", "task"], agent: Agent, task_id: str, attempt: int
+        self, check: _Check, scope: Scope, agent: Agent, task_id: str, attempt: int, tree: "Tree | None"
     ) -> Checked:
         id, after = self._ids.new(task_id or agent.id), self._fold.head
         begun = self._clock.monotonic()
-        outcome = await self._run_command(check, agent.id, id)
+        outcome = await self._run_command(check, agent.id, id, tree)
         took = round((self._clock.monotonic() - begun) * 1000)
         refused = isinstance(outcome, Err) and outcome.kind in _REFUSED
         if isinstance(outcome, Err):
@@ -204,6 +293,7 @@ class Checks:
             id=id,
             scope=scope,
             task_id=task_id or msgspec.UNSET,
+            landing=tree.landing if tree and tree.landing else msgspec.UNSET,
             command=check.command,
             exit_code=code,
             ok=code == 0,
@@ -214,15 +304,16 @@ class Checks:
             refused=refused,
             spilled=spilled,
         )
-        who = (agent.id, agent.turn) if scope == "task" else (None, 0)
+        who = (agent.id, agent.turn) if task_id else (None, 0)
         await self._journal.record(*who, fact)
         return fact
 
-    async def _run_command(self, check: _Check, agent_id: str, id: str) -> Outcome:
-        """Runs it with the rights of whoever asks for it; cancelling it ends what it started."""
+    async def _run_command(self, check: _Check, agent_id: str, id: str, tree: "Tree | None") -> Outcome:
+        """Runs it with the rights of the agent that asks for it; cancelling it ends what it started."""
 
         async def record(*facts: View) -> None:
-            await self._journal.record(agent_id, 0, *facts)
+            if tree is None:  # what it changes in a tree of its own goes with that
+                await self._journal.record(agent_id, 0, *facts)
 
         plan, args = self._plan, {"command": check.command, "cwd": ".", "timeout": self._limits.check_ms}
         ctx: ToolContext = ToolContext(
@@ -239,11 +330,15 @@ class Checks:
             if asker is None or asker.tool is None:
                 return _refuse("the agent that wants this check does not hold bash")
             permit = asker.permit
+        here, runner = ctx, f"check-{id}"
+        if tree:
+            here = msgspec.structs.replace(ctx, agent_id=runner)
+            plan.tools.give_view(runner, tree.view)
         try:
             rights = await permit.decide(tool, args, ctx) if permit else self._find_rights(args)
             while not isinstance(rights, Err):
                 held = rights if isinstance(rights, Confinement) or rights is None else rights.confinement
-                outcome = await _execute(tool, args, msgspec.structs.replace(ctx, confinement=held))
+                outcome = await _execute(tool, args, msgspec.structs.replace(here, confinement=held))
                 if isinstance(rights, Confinement) or rights is None:
                     return outcome
                 if (settled := await rights.settle(outcome)) is None:
@@ -252,6 +347,8 @@ class Checks:
             return rights
         except PlanckError as failure:
             return failure.err
+        finally:
+            plan.tools.give_view(runner, None)
 
     def _find_rights(self, args: dict[str, object]) -> Confinement | Err:
         """Returns the rights of a check of the user's: those that a command has in this mode unasked."""
@@ -276,13 +373,17 @@ class Checks:
             cause="turn_end",
         )
 
-    def _say(self, checked: Checked, before: Checked | None, touched: str) -> str:
+    def _say(self, checked: Checked, before: Checked | None, touched: str, *, base: bool | None) -> str:
         most, code = self._limits.check_attempts, checked.exit_code
         how = "did not end in time" if code is None else f"ended with exit code {code}"
         head = f"Not done yet: the check `{checked.command}` {how} (attempt {checked.attempt} of {most})."
         if before and before.output == checked.output and not before.ok:
             head += " The same failure as before: what you changed did not reach the cause."
-        if self._fold.is_base(checked.id):
+        if checked.landing:
+            head += " Nothing landed."
+        if base is False:
+            head += " It was red before your work, too: it fails on the files as they were before."
+        elif self._fold.is_base(checked.id):
             head += " It was red before your work, too: nothing had been changed when it ran."
         if touched:
             head += f" {touched}, which the check runs, was changed in this work: put it back, or say why."

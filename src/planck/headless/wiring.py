@@ -45,10 +45,12 @@ from planck.workspace.paths.paths import Root
 from planck.workspace.sandbox.sandbox import list_confinable
 
 if TYPE_CHECKING:
+    from planck.headless.check_places import Place
     from planck.headless.embedding.teams import Member as MemberObject
     from planck.headless.members.external_member import ExternalMembers
     from planck.session.landing.finish import Worker
-    from planck.session.landing.landings import Landings
+    from planck.session.landing.landings import Landings, Prepared
+    from planck.session.landing.words import Failed
     from planck.session.views import SessionViews
     from planck.toolkit.landing import Landed, Refused
     from planck.workspace.process.jobs import ShellCommand
@@ -131,6 +133,7 @@ class SessionWiring:
             self.proof,
             self._find_asker,
             lambda: self.team.orchestrator.actor.agent,
+            self._find_place,
         )
         self.team: Team = Team(
             plan.session_id,
@@ -300,20 +303,41 @@ class SessionWiring:
         """Lands what an agent changed in its own view; see `toolkit.landing.Lander`."""
         if self.views is None or self._plan.options.isolated or self.views.find(agent_id) is None:
             return None  # an isolated run lands as a whole, by its user
+        return await self._open_landings(self.views).propose(agent_id, task)
+
+    def _open_landings(self, views: "SessionViews") -> "Landings":
         if self._landings is None:
             from planck.session.landing.landings import Landings  # most sessions have no views
             from planck.workspace.recording.local_images import LocalImages
 
             images = LocalImages(self._plan.spills.folder / IMAGES)
             self._landings = Landings(
-                self.views,
+                views,
                 self._journal,
                 self._runtime.ids,
                 self._find_worker,
                 images=images,
                 rebased=self._bases,
+                check=self._check_landing,
             )
-        return await self._landings.propose(agent_id, task)
+        return self._landings
+
+    async def _check_landing(self, prepared: "Prepared") -> "Failed | None":
+        member = self.team.member(prepared.worker.id)
+        opening = member.actor.opening if member else None
+        if member is None or opening is None:
+            return None
+        place = self._find_place(member.id, prepared)
+        return await self.checks.review_landing(member.actor.agent, opening, place)
+
+    def _find_place(self, agent_id: str, prepared: "Prepared | None" = None) -> "Place | None":
+        """Returns where the checks of an agent's work run; None: in the workspace."""
+        view = self.views.find(agent_id) if self.views else None
+        if self.views is None or view is None:
+            return None
+        from planck.headless.check_places import Place
+
+        return Place(self.views, self._open_landings(self.views), agent_id, view, prepared)
 
     async def _drop_landed(self) -> None:
         """Drops the views that hold nothing which has not landed."""

@@ -111,6 +111,11 @@ class SessionViews:
     def _wants(self, spec: AgentSpec) -> bool:
         return self._shared or spec.workspace == "own"
 
+    def open_scratch(self, layers: Sequence[str]) -> View:
+        """Opens a view for checks, which no agent works in and no log names; it waits for the disk."""
+        view, _ = self._open_new("a check", tuple(layers))
+        return view
+
     def _open_new(self, name: str, layers: tuple[str, ...]) -> tuple[View, str]:
         id = f"v{self._ids.new()}"
         try:

@@ -265,12 +265,13 @@ class Mail:
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return refuse_response(_END_ALONE if caller.spec.delegator_id else _LEAD_ALONE)
-        if task and (refused := await self._land(caller, task)):
-            return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
-        text = self._say_unlanded(caller, text)
+        checked = task is not None and task.id in self.sent.tasks and self._proof.has_checks(caller, task)
+        if task and not checked:  # what has checks lands when they have run
+            if refused := await self._land(caller, task):
+                return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
+            text = self._say_unlanded(caller, text)
         made = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         judged = self._proof.judge(caller.id, claims)
-        checked = task is not None and task.id in self.sent.tasks and self._proof.has_checks(caller, task)
         facts = (*self._proof.describe_work(caller.id), *map(_say_claim, judged)) if task else ()
         envelope = replace(
             made,

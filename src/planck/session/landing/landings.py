@@ -27,23 +27,24 @@ from planck.records.ports import Ids
 from planck.session.landing.finish import Worker, finish, keep_content
 from planck.session.landing.plan import Plan, make_plan
 from planck.session.landing.rebase import Rebased, rebase
-from planck.session.landing.words import NAMED, Failed, describe_check, describe_conflicts, find_excess
-from planck.session.undo_steps import Places, Step
+from planck.session.landing.words import NAMED, Failed, describe_conflicts, find_excess
+from planck.session.undo_steps import Places
 from planck.toolkit.journal import Journal
 from planck.toolkit.landing import Landed, Lander, Refused
-from planck.workspace.paths.beneath import escape
+from planck.workspace.paths.beneath import escape, unescape
 from planck.workspace.recording.facts import make_fact
 from planck.workspace.recording.local_images import LocalImages
+from planck.workspace.recording.states import State
 from planck.workspace.views.ignored import find_ignored
-from planck.workspace.views.proposal import Proposal, compare_layers, read_copy, read_proposal
+from planck.workspace.views.proposal import Proposal, Proposed, compare_layers, read_copy, read_proposal
 from planck.workspace.views.view import View
 
 ATTEMPTS = 3
 """Refusals of one task after which its delegator is told instead of the agent."""
 
 
-Checker = Callable[[View, Sequence[Step]], Awaitable[Failed | None]]
-"""Runs the checks where the view's changes are merged with the workspace, before anything lands."""
+Checker = Callable[["Prepared"], Awaitable[Failed | None]]
+"""Runs the checks of a landing where its changes are merged with the workspace, before anything lands."""
 
 
 class Open(Protocol):
@@ -114,9 +115,10 @@ class Landings:
                 return await self._refuse(worker, task, refused, prepared.excess)
             if plan.conflicts:
                 return await self._refuse_conflict(worker, view, task, prepared)
-            if self._check and (failed := await self._check(view, plan.steps)):
+            if self._check and (failed := await self._check(prepared)):
                 red = LandingRefused(landing=prepared.id, why="check", exit_code=failed.exit_code)
-                return await self._refuse(worker, task, red, describe_check(failed))
+                await self._record(worker, red)
+                return Refused(prepared.id, failed.text, failed.final)
             landed = await self.accept(prepared)
             if landed.skipped:
                 return self._refuse_again(worker, task, landed)
@@ -153,6 +155,30 @@ class Landings:
         except asyncio.CancelledError:
             await wait_for_end(landing)
             raise
+
+    async def find_candidate(self, prepared: "Prepared | None") -> tuple[Sequence[str], dict[str, State]]:
+        """Returns what its checks run in: the layers of now, and by raw path what the landing makes of names.
+
+        Where nothing can land, because of a conflict or its size: what the view has, on its own layers. None:
+        there is nothing to land.
+        """
+        if prepared and (prepared.excess or prepared.plan.conflicts):
+            layers, states = await self.find_base(prepared.view)
+            changes = prepared.proposal.changes
+            return layers, {**states, **{path: change.theirs for path, change in changes.items()}}
+        layers = await self._views.take_layers()
+        if prepared is None:
+            return layers, {}
+        return layers, {unescape(step.path): step.then for step in prepared.plan.steps}
+
+    async def find_base(self, view: View) -> tuple[Sequence[str], dict[str, State]]:
+        """Returns, in the same way, what the workspace was before the work in a view.
+
+        Not the view's own layers alone: through them shows what the workspace got since then.
+        """
+        layers = await self._views.take_layers()
+        newer = await asyncio.to_thread(self._find_newer, self._base_of(view), layers)
+        return layers, {path: change.base for path, change in newer.items()}
 
     def is_landed(self, view: View) -> bool:
         """Whether a view has landed and nothing was changed in it since; it reads files."""
@@ -218,13 +244,15 @@ class Landings:
         return conflicts
 
     def _write_rebased(self, name: str, view: View, layers: Sequence[str]) -> "Rebased":
-        base = self._base_of(view)
+        incoming = self._find_newer(self._base_of(view), layers)
+        return rebase(view.root, incoming, self.compare(view).changes, name)
+
+    def _find_newer(self, base: Sequence[str], layers: Sequence[str]) -> Mapping[str, Proposed]:
+        """Returns what the workspace changed between two stacks of layers."""
         common = all(layer in layers for layer in base)
         with self._opened(base) as old, self._opened(layers) as new:
             added = [fd for fd, layer in zip(new, layers, strict=True) if layer not in base] if common else []
-            nothing = common and not added
-            incoming = {} if nothing else compare_layers(old, new, added)
-        return rebase(view.root, incoming, self.compare(view).changes, name)
+            return {} if common and not added else compare_layers(old, new, added)
 
     def _base_of(self, view: View) -> Sequence[str]:
         return self._bases.get(view.id) or view.layers

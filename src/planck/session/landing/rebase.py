@@ -43,7 +43,7 @@ def rebase(
         elif merged != theirs:
             writes[path] = merged
         carried += isinstance(merged, str) or merged != ours
-    _write(root, writes)
+    write_states(root, writes)
     return Rebased(carried, tuple(conflicts))
 
 
@@ -73,7 +73,8 @@ def _mark(path: str, sides: tuple[State, State, State], name: str) -> dict[str, 
     return {path + UNRESOLVED: ours if keep else State("file", b"", 0o644)}
 
 
-def _write(root: int, writes: Mapping[str, State]) -> None:
+def write_states(root: int, writes: Mapping[str, State]) -> None:
+    """Gives names below an open root these states; a folder that holds something else stays."""
     for path in sorted(writes, reverse=True):  # the deepest first
         found, wanted = read_state(root, path).kind, writes[path].kind
         if found not in ("nothing", wanted) and (wanted == "nothing" or "folder" in (found, wanted)):

@@ -12,11 +12,14 @@ NAMED = 20
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """A check that does not pass on the merged files."""
+    """What the checks say of the merged files, where they do not all pass."""
 
-    command: str
     exit_code: int | None
-    output: str
+    """Of the first that failed."""
+    text: str
+    """For the agent, or (`final`) for the one that gave it the task."""
+    final: bool = False
+    """Whether the agent is not asked to try again."""
 
 
 def find_excess(proposal: Proposal) -> str:
@@ -49,12 +52,4 @@ def describe_conflicts(conflicts: Sequence[LandingConflict], marked: Sequence[st
         + more
         + f"\nYour view now has the workspace's files of this moment, with your changes on top. {where}"
         "Resolve each conflict, remove the markers, run your tests again, and give your whole report again."
-    )
-
-
-def describe_check(failed: Failed) -> str:
-    code = "did not finish" if failed.exit_code is None else f"ended with exit code {failed.exit_code}"
-    return (
-        f"Your changes did not land in the workspace: merged with it, `{failed.command}` {code}:\n"
-        f"{failed.output}\nFix that in your view, and give your whole report again."
     )

@@ -4,7 +4,7 @@ whether what agents claim is so. A fold over events; nothing here believes what 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import msgspec
@@ -20,6 +20,9 @@ from planck.records.events import (
     Event,
     FileChanged,
     Kind,
+    LandingFinished,
+    LandingProposed,
+    LandingSkipped,
     ModeChanged,
     PermissionDecision,
     SessionResumed,
@@ -28,6 +31,9 @@ from planck.records.events import (
     ToolStart,
     TurnStart,
     Verdict,
+    ViewDropped,
+    ViewOpened,
+    ViewRebased,
     read_claims,
     view,
 )
@@ -96,6 +102,18 @@ class _Run(msgspec.Struct, frozen=True):
     start: int
     end: int
     check: Checked | None = None
+    tree: str = ""
+    """The view in which it ran, or whose changes were merged for it; empty: the workspace."""
+
+    @property
+    def landing(self) -> str:
+        """The proposal that it ran with; empty: there was none."""
+        return self.check.landing if self.check and isinstance(self.check.landing, str) else ""
+
+    @property
+    def is_of_base(self) -> bool:
+        """Whether it ran on the files from before the work, and so says nothing of them now."""
+        return self.check is not None and self.check.scope == "base"
 
     @property
     def counts(self) -> bool:
@@ -115,6 +133,8 @@ class _Change(msgspec.Struct, frozen=True):
     after: str = ""
     local: bool = False
     """Git ignores the file, and a command changed it: a cache, most often."""
+    tree: str = ""
+    """The view in which it happened; empty: the workspace."""
 
 
 class ProofFold:
@@ -140,6 +160,20 @@ class ProofFold:
         """What the runtime ran: what checks change makes nothing stale."""
         self._recorded: set[str] = set()
         """Calls of commands whose changes are all on record: as `file_changed` facts, or there were none."""
+        self._views: dict[str, str] = {}
+        """By agent: the view that it works in."""
+        self._lead = ""
+        self._shared = False
+        """Whether all agents work in the orchestrator's view."""
+        self._view_of: dict[str, str] = {}
+        """By landing: the view that it brings back."""
+        self._proposed: dict[str, str] = {}
+        """By view: the landing that was proposed last."""
+        self._put: set[tuple[str, str]] = set()
+        """Landings and the paths that they have put."""
+        self._landed: set[str] = set()
+        self._touched: set[str] = set()
+        """Views in which something was changed that has not landed."""
         self._runs: list[_Run] = []
         self._changes: list[_Change] = []
         self._claims: list[ClaimRow] = []
@@ -149,6 +183,8 @@ class ProofFold:
     def know(self, agent: AgentSpec) -> None:
         """Takes in an agent whose start is not among the events."""
         self._names[agent.id] = agent.name
+        if agent.role == "orchestrator" and not self._lead:
+            self._lead = agent.id
         self._folders[agent.id] = agent.cwd
 
     def name(self, names: Mapping[str, str]) -> None:
@@ -177,6 +213,12 @@ class ProofFold:
         match view(event):
             case AgentStarted(agent=agent):
                 self.know(agent)
+            case ViewOpened() | ViewRebased() | ViewDropped() | LandingProposed() as fact:
+                self._follow_view(fact, seq)
+            case LandingSkipped(landing=id):  # what the workspace has is not what was checked
+                self._note_other_tree(id, event.agent_id, seq)
+            case LandingFinished(landing=id, branch=""):
+                self._landed.add(id)
             case TurnStart() as turn:
                 given = turn.kind in (Kind.ASK, Kind.TASK)
                 self._work_from[event.agent_id or ""] = seq if given else 0
@@ -187,8 +229,14 @@ class ProofFold:
             case ToolEnd() as ended:
                 self._finish(ended, seq)
             case FileChanged() as change:
-                self._changes.append(_read_change(change, event.agent_id, seq))
+                self._change(_read_change(change, event.agent_id, seq))
+                if isinstance(change.landing, str):
+                    put = change.landing, change.path
+                    if put in self._put:  # merged once more, with what came after the checks
+                        self._note_other_tree(change.landing, event.agent_id, seq)
+                    self._put.add(put)
             case SessionStarted(options=options) | SessionResumed(options=options):
+                self._shared = options is not None and options.isolated
                 self._mode = _read_mode(options.mode) if options else None
             case ModeChanged(mode=mode):
                 self._mode = _read_mode(mode)
@@ -198,7 +246,10 @@ class ProofFold:
                 self._recorded.add(id)
             case Checked() as check:
                 run = _Run(check.id, event.agent_id, check.command, ".", check.exit_code, check.after, seq)
-                self._runs.append(replace(run, check=check))
+                tree = self._find_tree(event.agent_id or self._lead)
+                if isinstance(check.landing, str):
+                    tree = self._view_of.get(check.landing, tree)
+                self._runs.append(replace(run, check=check, tree=tree))
                 self._checks.add(check.id)
             case Envelope(claims=tuple() as claims, call_id=call_id) as sent:
                 self._claiming.pop(call_id or "", None)
@@ -211,7 +262,8 @@ class ProofFold:
         if not isinstance(command, str):
             return
         folder = folder if isinstance(folder, str) else self._folders.get(agent_id or "", "")
-        self._open[id] = _Run(id, agent_id, command, os.path.normpath(folder or "."), None, seq, 0)
+        run = _Run(id, agent_id, command, os.path.normpath(folder or "."), None, seq, 0)
+        self._open[id] = replace(run, tree=self._find_tree(agent_id or ""))
         if args.get("background"):
             self._background.add(id)
 
@@ -229,7 +281,7 @@ class ProofFold:
         if dry:
             return
         if self._may_write(run):
-            self._changes.append(_Change(seq, run.id, run.agent_id))
+            self._change(_Change(seq, run.id, run.agent_id, tree=run.tree))
         if not stays:
             self._runs.append(replace(run, exit_code=ended.exit_code, end=seq))
 
@@ -246,20 +298,68 @@ class ProofFold:
     def _name(self, agent_id: str | None) -> str:
         return self._names.get(agent_id, agent_id) if agent_id else RUNTIME
 
+    def _find_tree(self, agent_id: str) -> str:
+        return self._views.get(agent_id) or (self._views.get(self._lead, "") if self._shared else "")
+
+    def _follow_view(self, fact: ViewOpened | ViewRebased | ViewDropped | LandingProposed, seq: int) -> None:
+        match fact:
+            case ViewOpened():
+                self._views[fact.agent_id] = fact.view
+            case ViewDropped():
+                self._views = {agent: view for agent, view in self._views.items() if view != fact.view}
+            case LandingProposed():
+                self._view_of[fact.landing] = fact.view
+                self._proposed[fact.view] = fact.landing
+            case ViewRebased():
+                # It has what others landed from here on, and its runs are of other files.
+                self._change(_Change(seq, self._proposed.get(fact.view, ""), None, tree=fact.view))
+                if not fact.carried:
+                    self._touched.discard(fact.view)
+
+    def _change(self, change: _Change) -> None:
+        self._changes.append(change)
+        self._touched.add(change.tree)
+
+    def _note_other_tree(self, landing: str, agent_id: str | None, seq: int) -> None:
+        for tree in ("", self._view_of.get(landing, "")):
+            self._change(_Change(seq, "", agent_id, tree=tree))
+
+    def is_untouched(self, agent_id: str) -> bool:
+        """Whether an agent's view has nothing that has not landed."""
+        return self._find_tree(agent_id) not in self._touched
+
     def is_fresh(self, run: _Run) -> bool:
-        """Whether nothing was changed after it began but by itself; the runtime's checks change nothing."""
-        if any(one.id != run.id and not only_reads(one.command) for one in self._open.values()):
+        """Whether nothing was changed in its tree after it began but by itself.
+
+        The tree of a check that ran with a proposal is the workspace and the view together, and after the
+        landing the workspace alone, which then has that very tree. The runtime's checks change nothing.
+        """
+        if run.is_of_base:
             return False
+        if run.landing in self._landed:
+            return self._is_same(run, {""})
+        return self._is_same(run, {"", run.tree} if run.check else {run.tree})
+
+    def _is_same(self, run: _Run, trees: Set[str]) -> bool:
+        opened = (one for one in self._open.values() if one.tree in trees and one.id != run.id)
+        if any(not only_reads(one.command) for one in opened):
+            return False
+        own = {run.id, run.landing} - {""}
         return not any(
-            change.end > run.start and change.by not in self._checks and change.by != run.id
+            change.end > run.start and change.by not in self._checks and change.by not in own
             for change in self._changes
-            if not change.local
+            if not change.local and change.tree in trees
         )
 
     def is_current(self, check_id: str) -> bool:
-        """Whether nothing changed since a check began, so that it would end as it did."""
+        """Whether nothing changed since a check began, so that it would end as it did.
+
+        After a landing that asks for the view: what others do in the workspace is not this work.
+        """
         run = self._find_check(check_id)
-        return run is not None and self.is_fresh(run)
+        if run is None:
+            return False
+        return self._is_same(run, {run.tree}) if run.landing in self._landed else self.is_fresh(run)
 
     def is_base(self, check_id: str) -> bool:
         """Whether a check ran before the work at hand changed anything."""
@@ -281,10 +381,17 @@ class ProofFold:
         """Returns an agent's claims with their verdicts."""
         return tuple(replace(claim, verdict=self._judge(agent_id, claim)) for claim in claims)
 
+    def _shows(self, run: _Run, tree: str) -> bool:
+        """Whether it ran on the files of this tree: another agent's view shows nothing about one's own."""
+        if run.is_of_base:
+            return False
+        return run.tree == tree or (tree == "" and run.landing in self._landed)
+
     def _judge(self, agent_id: str, claim: Claim) -> Verdict:
         found: list[Verdict] = []
         if command := claim.command.strip():
             folder = os.path.normpath(self._folders.get(agent_id, "") or ".")
+            tree = self._find_tree(agent_id)
             same = (
                 run
                 for run in reversed(self._runs)
@@ -292,6 +399,7 @@ class ProofFold:
                 and run.counts
                 and run.command.strip() == command
                 and run.folder == folder
+                and self._shows(run, tree)
             )
             run = next(same, None)
             if run is None:
@@ -316,7 +424,7 @@ class ProofFold:
             files = "1 file" if len(paths) == 1 else f"{len(paths)} files"
             facts.append(f"{files} changed: {', '.join(map(_quote, paths[:3]))}{more}")
         runs = [run for run in self._runs if run.agent_id == agent_id and run.end > begun]
-        checks = [run for run in runs if run.check]
+        checks = [run for run in runs if run.check and not run.is_of_base]
         newest = {run.command: run for run in checks}.values() if checks else runs[-1:]
         tests = [run for run in runs if find_kind(run.command) == "test" and not run.check]
         shown = [*newest] if checks else tests[-1:]
@@ -361,13 +469,14 @@ class ProofFold:
 
     def _find_changed(self, after: int) -> tuple[str, ...]:
         """The paths that are not as they were before the run, by what the log kept of them."""
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
+        first: dict[tuple[str, str], str] = {}
+        last: dict[tuple[str, str], str] = {}
         for change in self._changes:
             if change.path and change.end > after and not change.local:
-                first.setdefault(change.path, change.before)
-                last[change.path] = change.after
-        return tuple(sorted(path for path in first if first[path] != last[path]))
+                place = change.path, change.tree
+                first.setdefault(place, change.before)
+                last[place] = change.after
+        return tuple(sorted({place[0] for place in first if first[place] != last[place]}))
 
     def find_checks(self, commands: Iterable[str], after: int) -> tuple[CheckRow, ...]:
         """Returns how the checks of a run stand; one that has not run since the last change is not ok."""
@@ -378,8 +487,11 @@ class ProofFold:
                 for run in self._runs
                 if run.check and run.check.scope == "run" and run.command == command and run.end > after
             ]
+            bases = (run for run in self._runs if run.is_of_base and run.end > after)
+            tried = next((run for run in bases if run.command == command), None)
             last = runs[-1] if runs else None
-            base = runs[0] if runs and not any(after < c.end <= runs[0].end for c in self._changes) else None
+            unchanged = bool(runs) and not any(after < c.end <= runs[0].end for c in self._changes)
+            base = tried or (runs[0] if unchanged else None)
             rows.append(
                 CheckRow(
                     command=command,
@@ -400,8 +512,8 @@ def _read_change(fact: FileChanged, agent_id: str | None, seq: int) -> _Change:
         before = f"{fact.was or ''} {fact.link or ''} {fact.mode} {digest}"
     mode = fact.mode if fact.after_mode is msgspec.UNSET else fact.after_mode
     after = f"{fact.becomes or ''} {fact.after_link or ''} {mode} {fact.after_sha256}"
-    local = isinstance(fact.image, str)
-    return _Change(seq, fact.call_id, agent_id, fact.path, before, after, local)
+    local, tree = isinstance(fact.image, str), fact.view if isinstance(fact.view, str) else ""
+    return _Change(seq, fact.call_id, agent_id, fact.path, before, after, local, tree)
 
 
 def _read_mode(mode: str) -> Mode | None:
@@ -437,6 +549,7 @@ _READ = frozenset(
     fact.type
     for fact in (
         *(AgentStarted, Checked, CommandRecorded, Envelope, FileChanged, ModeChanged, PermissionDecision),
+        *(LandingFinished, LandingProposed, LandingSkipped, ViewDropped, ViewOpened, ViewRebased),
         *(SessionResumed, SessionStarted, ToolEnd, ToolStart, TurnStart),
     )
 )
