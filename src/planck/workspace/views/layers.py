@@ -13,17 +13,14 @@ import errno
 import os
 import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
 
-from planck.own_code import outside_path
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.process.containment import system_program
-from planck.workspace.process.environment import allowed
+from planck.workspace.git.plumbing import GitError, ask_git
 from planck.workspace.sandbox.nested import HEAVY_FOLDERS
 
 MAX_LAYERS = 20
@@ -166,8 +163,7 @@ class Layers:
         return _Folder(signature, clean, len(inside))
 
     def _list_paths(self) -> Iterator[str]:
-        git = system_program("git")
-        if git is not None and (listed := self._ask_git(git)) is not None:
+        if (listed := self._ask_git()) is not None:
             yield from (path for path in os.fsdecode(listed).split("\0") if path and not path.endswith("/"))
             return
         for folder, below, names in os.walk(self._base):
@@ -180,23 +176,12 @@ class Layers:
                 if os.path.islink(f"{folder}/{name}")
             )
 
-    def _ask_git(self, git: str) -> bytes | None:
+    def _ask_git(self) -> bytes | None:
         """Returns what git does not ignore; None: this is no repository."""
-        environment = allowed(self._environment)
-        path = outside_path(environment["PATH"], (self._base,))
         try:
-            done = subprocess.run(
-                [git, *_ASK],
-                cwd=self._base,
-                env={**environment, "PATH": path, "GIT_TERMINAL_PROMPT": "0"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_LISTING_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            return ask_git(self._base, _ASK, self._environment, patience=_LISTING_S)
+        except GitError:
             return None
-        return done.stdout if done.returncode == 0 else None
 
     def _read_state(self) -> _State | None:
         try:
@@ -213,11 +198,7 @@ class Layers:
         os.replace(f"{self._folder}/state.new", f"{self._folder}/state")
 
 
-_ASK = (
-    *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.untrackedCache=false", "--no-optional-locks"),
-    *("ls-files", "-z", "--cached", "--others", "--exclude-standard"),
-)
+_ASK = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
 class _Writer:
