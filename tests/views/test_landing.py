@@ -277,9 +277,10 @@ async def test_a_view_that_conflicts_is_kept_and_one_that_is_dropped_is_gone(tmp
     assert not (place.home / "views" / id).exists()
 
 
-async def run_isolated(tmp_path: Path, *words: str) -> tuple[Bench, Done]:
-    """Runs one agent that edits a file; `words` are added to the command line."""
-    server = WireServer([chat.calls(edit("line 3\n", "its\n")[0]), chat.text("changed it")])
+async def run_isolated(tmp_path: Path, *words: str, command: str = "") -> tuple[Bench, Done]:
+    """Runs one agent that edits a file, or runs a command; `words` are added to the command line."""
+    call = ("bash", {"command": command}) if command else edit("line 3\n", "its\n")[0]
+    server = WireServer([chat.calls(call), chat.text("changed it")])
     async with server:
         bench = Bench(tmp_path, server.url)
         bench.work.rmdir()
@@ -293,6 +294,27 @@ async def run_isolated(tmp_path: Path, *words: str) -> tuple[Bench, Done]:
 
 def list_changed(work: Path) -> list[str]:
     return [line[3:] for line in git(work, "status", "--porcelain", "-uall").splitlines()]
+
+
+async def test_a_session_with_work_that_did_not_land_is_not_deleted(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    session = await workers.leave_changes()
+    refused = workers.run("sessions", "delete", session, "--yes")
+    assert refused.returncode == 5, refused
+    assert "changes that did not land" in refused.stderr
+    assert re.search(r'"planck land [\w-]+ --drop"', refused.stderr)
+    assert workers.run("land", session, "--drop").returncode == 0
+    assert workers.run("sessions", "delete", session, "--yes").returncode == 0
+    assert not [*(workers.home / "views").iterdir()]
+
+
+async def test_a_view_with_nothing_but_what_git_ignores_can_be_dropped(tmp_path: Path) -> None:
+    bench, done = await run_isolated(tmp_path, command="echo x > made.log")
+    name = re.search(r"Session ([\w-]+) saved", done.err)[1]  # type: ignore[index]
+    assert "Nothing to land" in (await bench.run("land", name)).out
+    dropped = await bench.run("land", name, "--drop")
+    assert (dropped.code, dropped.out) == (0, "Dropped the view of orchestrator.\n"), dropped
+    assert (await bench.run("sessions", "delete", name, "--yes")).code == 0
 
 
 async def test_an_isolated_run_leaves_the_workspace_alone_until_it_lands(tmp_path: Path) -> None:
