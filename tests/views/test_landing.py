@@ -232,7 +232,7 @@ async def test_what_is_left_in_a_view_lands_by_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     assert place.changed() == {"shared.txt", "src/file1.txt"}
     assert place.run("land", id).returncode == 2
-    landing = re.search(r"planck undo --call ([\w-]+)", done.stdout)[1]  # type: ignore[index]
+    landing = re.search(r"planck undo -r [\w-]+ --call ([\w-]+)", done.stdout)[1]  # type: ignore[index]
     assert place.run("undo", "-r", id, "--call", landing, "--yes").returncode == 0
     assert read_tree(place.work) == before
 
@@ -306,6 +306,22 @@ async def test_a_session_with_work_that_did_not_land_is_not_deleted(tmp_path: Pa
     assert workers.run("land", session, "--drop").returncode == 0
     assert workers.run("sessions", "delete", session, "--yes").returncode == 0
     assert not [*(workers.home / "views").iterdir()]
+
+
+async def test_the_undo_that_a_landing_names_works_though_another_session_was_last(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    session = await workers.leave_changes()
+    await workers.leave_changes()
+    doctor = workers.run("doctor").stdout
+    assert (
+        f'has changes that have not landed: 0.0 MiB, used today. Land them with "planck land {session}"'
+        in (doctor)
+    )
+    landed = workers.run("land", session)
+    words = re.search(r'Undo: "planck ([^"]+)"', landed.stdout)[1].split()  # type: ignore[index]
+    assert list_changed(workers.work) == ["shared.txt", "src/file1.txt"]
+    assert workers.run(*words, "--yes").returncode == 0
+    assert list_changed(workers.work) == []
 
 
 async def test_a_view_with_nothing_but_what_git_ignores_can_be_dropped(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ async def _do(views: StoredViews, waiting: Waiting, options: argparse.Namespace)
     landed = await views.land(waiting)
     if isinstance(landed, tuple):
         return _report(waiting, describe_conflicts(landed))
-    print(describe_landed(landed))
+    print(describe_landed(landed, views.session_name))
     return headless.Exit.FAILURE if landed.skipped else headless.Exit.DONE
 
 

@@ -77,6 +77,10 @@ class StoredViews:
         """The ids of those that have a view."""
         return [*self._views.by_agent]
 
+    @property
+    def session_name(self) -> str:
+        return self._log.name
+
     def name_of(self, agent_id: str) -> str:
         return self._names[agent_id]
 
