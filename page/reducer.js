@@ -195,13 +195,13 @@ const FOLDS = {
 		keep(board, 'questions', (question) => question.agent_id !== id);
 		keep(board, 'owed', (letter) => letter.to !== id);
 	}],
-	message: [{id: must, kind: text, from: text, to: text, correlation_id: maybeText}, (board, event, {id, kind, from, to, correlation_id: answered}) => {
+	message: [{id: must, kind: text, from: text, to: text, correlation_id: maybeText, outcome: text}, (board, event, {id, kind, from, to, correlation_id: answered, outcome}) => {
 		const letter = {id, kind, from, to, since: event.ts};
 		count(board, 'messages');
 		const row = findAgent(board, to);
 		if (row) changeRow(board, row.id, {unread: [...row.unread, letter]});
 		if ((kind === 'ask' || kind === 'task') && from !== 'user') board.owed = [...board.owed, letter];
-		else if (kind === 'response' && answered) closeLetters(board, [answered]);
+		else if (kind === 'response' && answered && outcome !== 'in progress') closeLetters(board, [answered]);
 	}],
 	delivery: [{ids: texts, state: text}, (board, event, data, row) => {
 		if (row) changeRow(board, row.id, {unread: row.unread.filter((letter) => !data.ids.includes(letter.id))});

@@ -4,7 +4,7 @@ import {NOTED} from '../events.js';
 import {findSubject} from '../reducer.js';
 import {toText} from '../words.js';
 
-const NOTES = new Set([...NOTED, 'checked']);
+const NOTES = new Set(NOTED);
 
 export function buildBlocks(events) {
 	const blocks = [];
@@ -43,7 +43,7 @@ export function addBlock(blocks, event) {
 			// A report often repeats the last words of who reports: they are shown once.
 			if (data.kind === 'response') change(blocks, (one) => one.kind === 'said' && one.agent === data.from, (one) => ({repeated: one.repeated || (one.text === text && !one.thinking)}), 8);
 			push(data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', {mail: toText(data.kind),
-				from: toText(data.from), to: toText(data.to), text, images: Array.isArray(data.images) ? data.images.length : 0});
+				from: toText(data.from), to: toText(data.to), text, runtime: data.origin === 'planck' && Boolean(data.outcome), claims: readClaims(data.claims), images: Array.isArray(data.images) ? data.images.length : 0});
 			break;
 		}
 		case 'assistant_message': {
@@ -97,3 +97,6 @@ export function addBlock(blocks, event) {
 	}
 	return '';
 }
+
+const VERDICTS = ['proven', 'stale', 'unsupported', 'contradicted'];
+const readClaims = (claims) => (Array.isArray(claims) ? claims : []).map((one) => ({text: toText(one?.text), verdict: VERDICTS.includes(one?.verdict) ? one.verdict : 'unsupported'}));

@@ -6,6 +6,7 @@ import {Markdown} from '../markdown.js';
 import {about, brief, exact, known, plain, seen, short, t, took} from '../words.js';
 import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Output, Pending, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {findWhy} from '../parts/blocks.js';
+import {Proof} from '../parts/proof.js';
 import {isBusy, nameOf} from '../parts/status.js';
 import {COMMANDS, SHOWN_OF} from '../tools.js';
 
@@ -176,6 +177,7 @@ export function Thread({sessionStore, board, facts, words, only = '', find = '',
 			${!act && !sessionStore.offline && !needle && !only && html`<a class="button" href=${`#/s/${sessionStore.id}/conversation`}>${t('nav.conversation')}</a>`}<//>`}
 		${live.map(([id, one]) => html`<${Speech} key=${id} board=${board} id=${id} kind="said live">${one.note && html`<p class="muted">${noteOf(one.note)}</p>`}
 			${one.thinking && !one.text && html`<p class="thinking">${seen(one.thinking.slice(-400))}</p>`}${one.text && html`<${Markdown} text=${one.text} />`}<//>`)}
+		${range.to === null && !needle && !only && html`<${Proof} sessionStore=${sessionStore} board=${board} asked=${asked} />`}
 	</div>${range.to !== null && html`<button class="to-end" onClick=${toEnd}>${t('conv.toEnd')}</button>`}</div>`;
 }
 
@@ -216,7 +218,9 @@ const Told = ({block, board}) => html`<${Aside} block=${block}>${t('note.told', 
 function Mail({block, board}) {
 	const words = html`<${Markdown} text=${block.text} />`;
 	return html`<${Speech} block=${block} board=${board} id=${block.from} kind="mail" head=${html`<span class=${`mail-kind ${block.mail}`}>${known('mail', block.mail)} <span aria-hidden="true">→</span></span><${Who} board=${board} id=${block.to} />`}>
-		${block.text.length > 600 ? html`<${Fold} title=${brief(block.text, 200)}>${words}<//>` : words}<//>`;
+		${block.runtime && html`<p class="muted">${t('mail.runtime')}</p>`}
+		${block.text.length > 600 ? html`<${Fold} title=${brief(block.text, 200)}>${words}<//>` : words}
+		${block.claims.map(({verdict, text}) => html`<p key=${text} class=${verdict === 'proven' ? 'muted' : 'error'}>${t(`proof.${verdict}`, {name: brief(nameOf(board, block.from), 24), text: brief(text, 120)})}</p>`)}<//>`;
 }
 
 const Said = ({block, board}) => html`<${Speech} block=${block} board=${board} id=${block.agent} kind="said">
@@ -285,11 +289,11 @@ function Note({block, board}) {
 		error: () => `${text(data.kind)}: ${text(data.message)}`,
 		control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
 		permission_decision: () => `${text(data.tool)}: ${sayDenied(findWhy(data)) || known('decision', text(data.decision))}`,
+		checked: () => t(data.ok ? 'proof.passed' : data.refused ? 'proof.refused' : data.exit_code ? 'proof.failed' : 'proof.open', {command: text(data.command, 120), code: data.exit_code}),
 		landing_proposed: () => t('note.landing', {name, count: exact((data.paths || []).length)}),
 		landing_finished: () => t('note.landed', {name, count: exact(data.paths || 0)}),
 		landing_refused: () => t('note.refused', {name, why: [text(data.why), ...(data.conflicts || []).slice(0, 5).map(one => text(one.path))].join(', ')}),
 		landing_skipped: () => t('note.skipped', {path: text(data.path)}),
-		checked: () => t('note.checked', {status: text(data.status ?? String(data.ok ?? ''))}),
 	}[type] || plainly)();
-	return html`<${Aside} block=${block} bad=${type === 'error'} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;
+	return html`<${Aside} block=${block} bad=${type === 'error' || (type === 'checked' && !data.ok)} mark=${type === 'error' ? '✗' : '·'}>${words}<//>`;
 }

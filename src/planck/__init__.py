@@ -5,7 +5,7 @@
     result = planck.run("What does this project do?", mode="read-only")
     print(result.text)
 
-Prompts      run, run_async, stream, RunResult, TypedResult, RunOptions, Mode, PlanckError
+Prompts      run, run_async, stream, RunResult, TypedResult, ChangedFile, RunOptions, Mode, PlanckError
 Sessions     Planck, OpenSession, SessionEvent, UserMessage
 Tools        tool, Tool, ToolContext, Effect, Ok, Err, ErrorKind, error, truncate, from_file, load_all,
              Sidecar

@@ -30,6 +30,8 @@ EVERYWHERE: dict[str, Any] = {
     "max_budget_usd": 2.5,
     "max_steps": 7,
     "max_tokens": 9_000,
+    "checks": ("make test",),
+    "require_proof": True,
 }
 """What every door takes."""
 HERE: dict[str, Any] = {
@@ -43,9 +45,13 @@ HERE: dict[str, Any] = {
     "disallowed_tools": ("Bash(rm:*)",),
 }
 """What the command line and the library alone take; a server takes `dry_run` too."""
-IN_LOG = {**{name: EVERYWHERE[name] for name in RECORDED if name in EVERYWHERE}, "dry_run": True}
+IN_LOG = {
+    **{name: EVERYWHERE[name] for name in RECORDED if name in EVERYWHERE},
+    "checks": ["make test"],
+    "dry_run": True,
+}
 """What the log keeps of them; the budget in USD has another name there."""
-FLAGS = {"mode": "permission_mode"}
+FLAGS = {"mode": "permission_mode", "checks": "check"}
 """Flags with another name than their option."""
 DIGEST = "9acbc870e3695aae81f02a14e9854be92b8cb8a4f7592df8814f650ef314ba51"
 """Of a submission, as the version before `max_tokens` made it."""

@@ -32,7 +32,7 @@ DATA: dict[str, tuple[set[str], set[str]]] = {
     "command_recorded": ({"call_id"}, {"view", "changed", "skipped", "partial", "running"}),
     "message": (
         {"id", "kind", "from", "to", "text", "correlation_id", "deadline", "hops", "root", "origin"},
-        {"from_name", "call_id"},
+        {"from_name", "call_id", "cause", "outcome", "facts"},
     ),
     "delivery": ({"ids", "state"}, {"call_id"}),
     "wait": ({"on", "message_id", "deadline", "call_id"}, set()),

@@ -47,11 +47,6 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
     [
         *(("blame", "prices.py:3"), ("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
         *(
-            ("run", "go", "--check", "make test"),
-            ("run", "go", "--check=true"),
-            ("run", "go", "--require-proof"),
-        ),
-        *(
             ("sessions", "replay", "x", "--verify"),
             ("sessions", "replay", "x", "--from", "3", "--swap", "a=b"),
         ),

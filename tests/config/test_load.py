@@ -270,7 +270,6 @@ HOSTILE: dict[str, Any] = {
     "cluster": {"lease_s": 1, "beat_s": 0.1},
     "undo": {"commands": False},
     "views": {"folder": "/tmp/theirs"},
-    "undo": {"commands": False},
 }
 
 

@@ -8,8 +8,7 @@ import planck
 SOURCE = Path(planck.__file__).parent
 WORDS = {
     "config/project.py": {"this_run", "trust"},
-    "headless/planck.py": {"trust"},
-    "headless/script.py": {"trust"},
+    "headless/planck.py": {"given['trust']"},
     "headless/pool/pool.py": {"self._planck.trust if place.own else False"},
     "cli/session.py": {"trust or options.trust"},
     "cli/ask/trust.py": {"options.trust", "key == 'o'"},

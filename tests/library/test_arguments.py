@@ -1,5 +1,6 @@
 """A mistake in a call of the library is told at once, by the names of the arguments."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,29 @@ async def test_a_session_id_is_used_once(tmp_path: Path) -> None:
             await p.start(id="order-7")
         assert taken.value.err.kind == "not_unique"
         assert (await p.resume("order-7")).id == "order-7"
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_of_several_sessions_that_start_at_once_with_one_id_one_starts(
+    tmp_path: Path, stored: bool
+) -> None:
+    async with make_planck(tmp_path, []) as p:
+        starts = [p.start(id="order-7", stored=stored) for _ in range(4)]
+        found = await asyncio.gather(*starts, return_exceptions=True)
+        [session] = [one for one in found if isinstance(one, planck.OpenSession)]
+        refused = [one for one in found if isinstance(one, PlanckError)]
+        assert [one.err.kind for one in refused] == ["not_unique"] * 3
+        await session.aclose()
+        if not stored:
+            assert (await p.start(id="order-7")).id == "order-7"  # none was kept
+
+
+async def test_of_several_processes_that_start_one_id_at_once_one_does(tmp_path: Path) -> None:
+    """Each has its own view of what is open: the folder of the sessions decides."""
+    opened = [make_planck(tmp_path, []) for _ in range(4)]
+    async with opened[0], opened[1], opened[2], opened[3]:
+        found = await asyncio.gather(*(p.start(id="order-7") for p in opened), return_exceptions=True)
+        assert sum(isinstance(one, planck.OpenSession) for one in found) == 1
 
 
 def provoke_no_model(folder: Path) -> None:

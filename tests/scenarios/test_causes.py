@@ -53,7 +53,8 @@ async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_m
         "user",
         None,
     )
-    assert {(m["root"], m["origin"]) for m in others} == {(prompt["id"], "planck")}
+    assert {m["root"] for m in others} == {prompt["id"]}
+    assert {(m["from"] == "user", m["origin"]) for m in others} == {(False, "agent"), (True, "planck")}
     by_call = {m["call_id"]: m["kind"] for m in others}
     assert by_call == {
         calls["spawn_agent"][0]: "response",  # to who was there before: that there is one more
@@ -70,7 +71,9 @@ async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_m
     assert started == [None, None, *calls["spawn_agent"]]
 
 
-async def test_a_report_that_the_runtime_sends_has_the_root_of_its_task_and_no_call(tmp_path: Path) -> None:
+async def test_a_final_text_that_is_sent_as_a_report_has_the_root_of_its_task_and_no_call(
+    tmp_path: Path,
+) -> None:
     """Also where the user has said something else meanwhile."""
 
     def lead(messages: list[dict[str, Any]]) -> Reply:
@@ -91,7 +94,8 @@ async def test_a_report_that_the_runtime_sends_has_the_root_of_its_task_and_no_c
     one, two, task, report = (by_text[text] for text in ("one", "two", "work", "built"))
     assert (one["root"], two["root"]) == (one["id"], two["id"])
     assert (task["root"], report["root"]) == (one["id"], one["id"])
-    assert (report["call_id"], report["origin"]) == (None, "planck")
+    assert (report["call_id"], report["origin"]) == (None, "agent")
+    assert (report["cause"], report["outcome"]) == ("turn_end", "completed")
 
 
 async def test_a_stop_hooks_words_are_not_recorded_as_the_users(tmp_path: Path) -> None:

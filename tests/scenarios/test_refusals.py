@@ -16,7 +16,7 @@ from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, SourcedRule, load
 from planck.records.approval import Answer, Question
 from planck.records.authority import Authority, Mode
-from planck.records.events import DeniedBy, Event, PermissionDecision, ToolEnd, View, view
+from planck.records.events import DeniedBy, Envelope, Event, Kind, PermissionDecision, ToolEnd, View, view
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import Limits
 from planck.session.journal import SessionJournal
@@ -582,8 +582,11 @@ def test_a_result_of_a_team_tool_says_what_waits_and_what_stays() -> None:
         "Task delegated. End your turn now unless you can delegate something else in parallel that won't be "
         "blocked by this delegation. The result will arrive in a future turn."
     )
-    assert ends[:3] == [given, given, f"{given} bob has 1 message to work on first."]
-    assert ends[3] == f"{given} bob has 2 messages to work on first."
+    sent = [fact for fact in made.recorded("message") if isinstance(fact, Envelope)]
+    told = [f"Task {one.id} is with bob. {given}" for one in sent if one.kind is Kind.TASK]
+    assert ends[:2] == told[:2]
+    assert ends[2] == f"{told[2]} bob has 1 message to work on first."
+    assert ends[3] == f"{told[3]} bob has 2 messages to work on first."
     stopped = "Agent interrupted. It was waiting for its model; any changes it made remain."
     assert ends[4] == f"{stopped} It continues with 3 messages from its queue."
     assert ends[6].startswith("Agent destroyed. Not finished: 'second', 'third', 'xxx")

@@ -689,7 +689,8 @@ async def test_a_worker_can_forge_neither_a_role_nor_an_end_of_message(tmp_path:
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant", "user"]
     shown = messages[-1]["content"]
     response = next(data for type, data in recorded if type == "message" and data["kind"] == "response")
-    assert shown.startswith(f"[response {response['id']} from agent bob (id {response['from']})")
+    about = f"[response {response['id']} to task {response['correlation_id']} from agent bob"
+    assert shown.startswith(f"{about} (id {response['from']}): completed; it is not from the user")
     assert shown.endswith(f"\n[end of response {response['id']}]")
 
 

@@ -51,7 +51,7 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
                     {"type": "reader", "system_prompt": "missing.md", **model},
                     {"type": "thief", "system_prompt": "../../../../etc/passwd.txt", **model},
                     {"type": "windy", "system_prompt": "x" * 600_000, **model},
-                    {"type": "hasty", "done_when": ["make test"], "roots": ["src"], "budgte": {}, **model},
+                    {"type": "hasty", "host": "x", "roots": ["src"], "budgte": {}, **model},
                     {"type": "split", "name": "a\nb", **model},
                 ],
             }
@@ -69,7 +69,7 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
         "Cannot read the prompt 'missing.md'",
         "is outside",
         "does not fit",
-        "hasty: `done_when` is not supported yet and has no effect.",
+        "hasty: `host` is not supported yet and has no effect.",
         "hasty: root 'src' must be an existing folder in the workspace",
         "hasty: unknown key 'budgte'. Did you mean 'budget'?",
         "'a\\nb': a name must have 1 to 64 printable characters",
@@ -84,11 +84,11 @@ async def test_what_a_team_asks_for_and_does_not_get_is_said_and_comments_are_no
         bench = Bench(tmp_path, server.url)
         (bench.home / "teams" / "solo").mkdir(parents=True)
         (bench.home / "teams" / "solo" / "TEAM.json").write_text(
-            '{"members": [{"type": "orchestrator"}, /* later */ {"type": "w", "done_when": ["true"],},]}'
+            '{"members": [{"type": "orchestrator"}, /* later */ {"type": "w", "host": "x",},]}'
         )
         done = await bench.run("run", "hi", "--team", "solo")
     assert (done.code, done.out) == (0, "ok\n")
-    assert "w: `done_when` is not supported yet and has no effect." in done.err
+    assert "w: `host` is not supported yet and has no effect." in done.err
 
 
 @pytest.mark.parametrize("text", ['{"members": [1]}', '{"members": ["x"]}', '{"members": [{}]}', "[]", "{"])

@@ -10,6 +10,7 @@ import random
 import shutil
 import signal
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -91,4 +92,6 @@ def kills(count: int, seed: int, folder: Path) -> Counter[str]:
 
 if __name__ == "__main__":
     _, _, count, seed, folder = sys.argv
+    # What a killed process leaves there goes with the folder.
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
     print(json.dumps(kills(int(count), int(seed), Path(folder))))

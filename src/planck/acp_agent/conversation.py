@@ -317,6 +317,7 @@ def _conclude(result: RunResult, cancelled: bool) -> PromptResponse | Err:
     usage = result.usage
     total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
     return PromptResponse(
+        meta={"planck": {"evidence": result.evidence, "checks": result.checks}},
         stop_reason=reason,  # type: ignore[arg-type]  # of the table above
         usage=TokenUsage(
             total_tokens=total,

@@ -159,7 +159,7 @@ class Actor:
     async def _continue(self, turn: UnfinishedTurn) -> str:
         """Asks the user again first. The steps that were taken count, but the results are always read."""
         agent, whole = self.agent, self.agent.bounds
-        await agent.continue_step(turn.opening, turn.spent, turn.text)
+        await agent.continue_step(turn.opening, turn.spent, turn.text, turn.steps)
         left = max(1, whole.max_steps - turn.steps)
         agent.bounds = msgspec.structs.replace(whole, max_steps=left)
         try:

@@ -272,14 +272,14 @@ class Agent:
             Delivery(ids=(opening.id,), state="delivered"),
         )
 
-    async def continue_step(self, opening: Envelope, spent: Usage, text: str) -> None:
+    async def continue_step(self, opening: Envelope, spent: Usage, text: str, steps: int) -> None:
         """Finish the step of a turn that a lost process left at a question.
 
         What waited for the user had not begun: it asks again. Of the rest nobody knows what it did.
         """
         self._begun = opening.id
         self._prepare_turn(opening)
-        self.turn_usage, self.turn_text = spent, text
+        self.turn_usage, self.turn_text, self.steps = spent, text, steps
         calls = [*map(self._refuse_unknown, read_calls(self.tools, self.history.open_calls))]
         async with aclosing(self.kit.runner.run(calls)) as results:
             async for finished in results:

@@ -2,18 +2,34 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from planck.archive.listing import SessionInfo, Summary, describe_log
 from planck.records.board import Board
-from planck.records.events import Event, Forked, SessionResumed, TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.events import (
+    USER,
+    Envelope,
+    Event,
+    Forked,
+    Kind,
+    Origin,
+    SessionResumed,
+    SessionStarted,
+    TurnEnd,
+    TurnStatus,
+    UsageSpent,
+    View,
+    view,
+)
 from planck.records.outcome import Err, ErrorKind
 from planck.records.redact import Redactor
 from planck.records.rows import AgentRow
+from planck.records.specs import SessionOptions
 from planck.records.usage import Costs, Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
+from planck.session.proof.fold import CheckRow, ProofFold, RunEvidence
 from planck.session.result import ChangedFile, RunResult, RunTally, fail_result, mark_stopped
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
@@ -39,6 +55,9 @@ class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     spent: list[Spent]
     last_text: str
+    evidence: RunEvidence = RunEvidence()
+    """What stands behind the answer to the user's newest prompt."""
+    checks: tuple[CheckRow, ...] = ()
 
 
 class ReadLog(msgspec.Struct, frozen=True):
@@ -50,6 +69,10 @@ class ReadLog(msgspec.Struct, frozen=True):
     last_text: str
     cut: bool
     """Whether it is a fork from the middle of a turn that nobody has opened yet."""
+    proof: ProofFold
+    asked_at: int
+    """The user's newest prompt to the orchestrator; 0: there is none."""
+    options: SessionOptions | None
 
     @property
     def alive(self) -> bool:
@@ -63,7 +86,18 @@ class ReadLog(msgspec.Struct, frozen=True):
             usage=self.board.usage,
             spent=self.costs.rows,
             last_text=self.last_text,
+            evidence=self.proof.find_evidence(self.asked_at),
+            checks=self.proof.find_checks(self._demands["checks"], self.asked_at),
         )
+
+    @property
+    def _demands(self) -> dict[str, Any]:
+        """What the last run was to be held to."""
+        asked = self.options if self.options and not self.options.dry_run else None
+        return {
+            "checks": asked.checks if asked else (),
+            "require_proof": asked.require_proof if asked else False,
+        }
 
     def result(self, store: SqliteReader, after: int, images: Path) -> RunResult | None:
         """What the events after a number come to; None while the orchestrator has ended no turn there.
@@ -84,6 +118,7 @@ class ReadLog(msgspec.Struct, frozen=True):
             names=names,
             session_id=self.info.id,
             session_name=self.info.name,
+            **self._demands,
             changes=_find_changes(events, tally, store, images, names),
         )
         if self._given_up:
@@ -125,9 +160,10 @@ def _find_changes(
 
 def read_log(store: SqliteReader) -> ReadLog:
     fold, text, problem, cut = Summary(), "", "", False
-    costs = Costs()
+    costs, proof, asked_at, options = Costs(), ProofFold(), 0, None
     try:
         for event in store.read():
+            proof.add(event)
             if event.type == Forked.type:
                 cut = fold.board.state in ("running", "waiting")
             elif event.type == SessionResumed.type:
@@ -137,10 +173,27 @@ def read_log(store: SqliteReader) -> ReadLog:
                 text = end.text or text
             elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
                 costs.add(event.agent_id or "", used.model, used.usage, used.cost_usd, used.estimated)
+            elif event.type in _OPENS and isinstance(opened := view(event), SessionStarted | SessionResumed):
+                options = opened.options or options
+            elif event.type == Envelope.type and _is_prompt(view(event), fold.board):
+                asked_at = event.seq or 0
+                proof.begin_run(asked_at)
     except StoreError as e:
         problem = str(e)
     costs.names |= {row.id: row.name for row in fold.board.agents}
-    return ReadLog(fold.board, describe_log(store, fold, problem), costs, text, cut)
+    info = describe_log(store, fold, problem)
+    return ReadLog(fold.board, info, costs, text, cut, proof, asked_at, options)
+
+
+_OPENS = (SessionStarted.type, SessionResumed.type)
+
+
+def _is_prompt(fact: View | None, board: Board) -> bool:
+    """Whether the user begins a run with it."""
+    if not isinstance(fact, Envelope) or not board.agents:
+        return False
+    mine = fact.kind is Kind.PROMPT and fact.origin in (Origin.USER, None)
+    return mine and fact.sender == USER and fact.receiver == board.agents[0].id
 
 
 def read_costs(store: SqliteReader) -> "CostReport":

@@ -7,11 +7,16 @@ from typing import Any
 from planck.records import codec
 from planck.records.events import (
     VIEWS,
+    AgentStarted,
     AssistantSaid,
+    Checked,
+    Envelope,
     ErrorEvent,
     Event,
     PermissionDecision,
     PermissionRequest,
+    SessionResumed,
+    SessionStarted,
     ToolEnd,
     ToolStart,
     list_types,
@@ -25,6 +30,7 @@ _CONTENT = ("old_string", "new_string", "content")
 _PLACES = ("path", "cwd", "pattern", "glob")
 _NAMING = list_types("names_paths")
 _ABSOLUTE = re.compile(r"(?<![\w:/.<])/(?:[\w.@+~-]+/)+[\w.@+~-]*")
+_CHECKING = (AgentStarted.type, Envelope.type, SessionResumed.type, SessionStarted.type)
 _SHORTEST = 4
 """Characters of a path that is looked for in other texts."""
 _PLAIN = list_types("plain")
@@ -75,6 +81,8 @@ class Hiding:
             PermissionRequest.type: self._hide_question,
             PermissionDecision.type: self._hide_decision,
             ErrorEvent.type: self._hide_error,
+            Checked.type: self._hide_check,
+            **dict.fromkeys(_CHECKING, self._hide_commands),
         }
 
     def __call__(self, type: str, data: Data) -> Data:
@@ -121,6 +129,18 @@ class Hiding:
         for name in ("reason", "words"):
             if self._args and data.get(name):
                 data[name] = HIDDEN
+
+    def _hide_check(self, data: Data) -> None:
+        data["command"] = HIDDEN if self._args else data.get("command")
+        data["output"] = HIDDEN if self._outputs else data.get("output")
+
+    def _hide_commands(self, data: Data) -> None:
+        """Checks and claims name commands, as arguments do."""
+        inner = (data.get("options"), data.get("agent"))
+        for holder in (data, *(one for one in inner if isinstance(one, dict))):
+            for name in ("checks", "done_when", "claims", "facts"):
+                if self._args and holder.get(name):
+                    holder[name] = []
 
     def _hide_error(self, data: Data) -> None:
         if self._args or self._outputs or self._diffs:

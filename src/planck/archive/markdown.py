@@ -9,10 +9,12 @@ from planck.records.events import (
     USER,
     AgentStarted,
     AssistantSaid,
+    Checked,
     CommandRecorded,
     Envelope,
     ErrorEvent,
     FileChanged,
+    Origin,
     PermissionDecision,
     Rewound,
     ToolEnd,
@@ -66,7 +68,13 @@ def _render(fact: View, who: str, names: dict[str, str]) -> str:
             receiver, sender = names.get(fact.receiver, fact.receiver), names.get(fact.sender, fact.sender)
             if fact.sender == USER and fact.origin:
                 sender = fact.origin.value.capitalize()
-            return f"## {sender} to {receiver} ({fact.kind})\n\n{fact.text}"
+            elif fact.origin is Origin.PLANCK and fact.outcome:
+                sender = f"Planck, about {sender},"
+            claims = "".join(f"\n\n> **{one.verdict}**: {one.text}" for one in fact.claims or ())
+            return f"## {sender} to {receiver} ({fact.kind})\n\n{fact.text}{claims}"
+        case Checked():
+            how = f"exit code {fact.exit_code}" if fact.exit_code is not None else "no exit code"
+            return f"**Check** `{fact.command}`: {how}\n\n{_fence(fact.output)}"
         case AssistantSaid():
             return f"### {who}\n\n{fact.message.text}" if fact.message.text.strip() else ""
         case ToolStart():

@@ -9,6 +9,7 @@ from planck.records.events import (
     USER,
     AgentStarted,
     AssistantSaid,
+    Checked,
     Envelope,
     ErrorEvent,
     Event,
@@ -82,6 +83,10 @@ class _Teller:
                 sender = "planck" if fact.origin is Origin.PLANCK and fact.call_id is None else ""
                 sender = "hook" if fact.origin is Origin.HOOK else sender or self._name(fact.sender)
                 return [_entry(event, f"{sender} → {self._name(fact.receiver)}", "said", fact.text)]
+            case Checked():
+                how = "passed" if fact.ok else f"failed with exit code {fact.exit_code}"
+                how = how if fact.exit_code is not None else "refused" if fact.refused else "timed out"
+                return [_entry(event, "planck", "did", f"check {fact.command}: {how}")]
             case AssistantSaid() if fact.message.text.strip():
                 return [_entry(event, who, "said", fact.message.text)]
             case ToolStart():

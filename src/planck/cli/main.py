@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 NOT_BUILT = {
     "": ("blame", "hosts", "hand"),
-    "run": ("--check", "--require-proof"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
     "teams": ("test",),
 }

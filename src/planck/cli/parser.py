@@ -185,6 +185,24 @@ def add_shared_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_checks(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say what a run has to prove."""
+    parser.add_argument(
+        "--check",
+        dest="checks",
+        action="append",
+        default=[],
+        type=given,
+        metavar="CMD",
+        help="Command that must exit 0 before the run counts as done (repeatable)",
+    )
+    parser.add_argument(
+        "--require-proof",
+        action="store_true",
+        help="Fail if files changed and no check or test passed since, or if a claim is not proven",
+    )
+
+
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds options of `records/specs.RunOptions` that say which agent, tools and models a run has."""
     parser.add_argument(

@@ -319,7 +319,7 @@ async def _on_terminal(
     planck_: Planck, work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
 ) -> int:
     from planck.cli.tell.blocks import Answer
-    from planck.cli.tell.figures import say_evidence, summarise
+    from planck.cli.tell.figures import say_evidence, say_proof, summarise
     from planck.cli.tell.reporter import Reporter
     from planck.cli.tell.terminal import Terminal
 
@@ -336,6 +336,8 @@ async def _on_terminal(
     terminal.line(summarise(result), "dim", wrap=True)
     if evidence := work.session.evidence(head):
         terminal.line(*say_evidence(evidence), wrap=True)
+    for text, style in say_proof(result):
+        terminal.line(text, style, wrap=True)
     if work.session.isolated:
         from planck.cli.isolated import finish_isolated
 

@@ -58,6 +58,8 @@ class MemberEntry(msgspec.Struct, frozen=True):
     """Folders of the workspace that alone it may write; none: wherever the session may."""
     acp: ForeignSpec | None = None
     """Another program that speaks ACP, with a model and tools of its own."""
+    done_when: list[str] = []
+    """Commands that must exit 0 before a task of it counts as done."""
     workspace: Workspace = "shared"
     """`own`: it works in a view of the workspace, and nobody sees its changes until they land."""
 
@@ -156,7 +158,9 @@ def load_team(
 ) -> list[AgentSpec]:
     """Returns its members, the orchestrator first, prompts read.
 
-    A team that is in doubt sets no address and starts no program. `places` are the workspace and the folders
+    A team that is in doubt sets no address, starts no program and has no checks.
+
+    `places` are the workspace and the folders
     beside it, canonical.
 
     `lead` is the orchestrator's model, whatever its entry says. A member whose type is one of the `kinds`,
@@ -165,6 +169,7 @@ def load_team(
     file = _decode(path, TeamFile)
     if doubt:
         _refuse_doubtful(path, file, doubt)
+        file = replace(file, members=[replace(entry, done_when=[]) for entry in file.members])
     file = replace(file, name=file.name or path.parent.name)
     return make_members(file, str(path), path.parent, resolve, ids, lead=lead, places=places, kinds=kinds)
 
@@ -223,6 +228,7 @@ def make_members(
             budget=entry.budget,
             roots=tuple(entry.roots),
             acp=entry.acp and _name_source(entry.acp, source),
+            done_when=tuple(entry.done_when),
             workspace=entry.workspace,
         )
         for entry, model in members
@@ -291,7 +297,7 @@ def _check_root(name: str, places: Sequence[str]) -> str:
     return ""
 
 
-_PROMISED = ("host", "done_when")
+_PROMISED = ("host",)
 """Keys of members that are not built yet: what is not kept must not look as if it were."""
 
 
@@ -311,6 +317,13 @@ def find_unbuilt(path: Path) -> list[str]:
         for who, key in _list_unread(path)
         if key in _PROMISED
     ]
+
+
+def find_unrun(path: Path, doubt: str) -> list[str]:
+    """Names the checks of a team that is in doubt: none of them runs, and the user is told."""
+    members = [entry for entry in _decode(path, TeamFile).members if entry.done_when] if doubt else []
+    names = ", ".join(entry.name or entry.type for entry in members)
+    return [f"`done_when` of {names} in {path} does not run: {doubt}"] if members else []
 
 
 def _find_mistyped(path: Path) -> list[str]:

@@ -256,11 +256,14 @@ class OpenSession:
         return await self._sender.send_once(member, said, steer, origin, id, agent)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook or check sends it on."""
         await self._runs.settled()
 
     def interrupt(self, agent: str = "") -> None:
-        """End every turn in flight, or one agent's; the session goes on with the next prompt."""
+        """End every turn in flight and the checks, or one agent's turn; the session goes on with the next
+        prompt."""
+        if not agent:
+            self._runs.stop_checking()
         self._team.interrupt_all([self._member(agent)] if agent else None)
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:

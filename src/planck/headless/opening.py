@@ -1,7 +1,7 @@
 """Opens sessions: makes what a new one begins with, or finds what a stored one was left with."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,6 @@ from planck.records.specs import Limits, RunOptions
 from planck.session.logs import SessionLog, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Past, find_living, read_past, resume_session
-from planck.store.names import refuse_taken_id
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
@@ -69,14 +68,13 @@ class Opener:
         team: "str | os.PathLike[str] | AnyTeam | None",
         given: StartArguments,
         request: RequestKey | None,
-        taken: Collection[str],
     ) -> OpenSession:
         """What is wrong with the arguments, the model or the team shows before there is a log."""
         runtime, store = self._runtime, given["store"]
         runtime.project.check_place()
         if given["stored"] and store is None:
             runtime.project.check_store()
-        id = self._choose_id(given["id"], request, taken)
+        id = self._choose_id(given["id"], request)
         alias, made = _read_team(team)
         tools = given["tools"]
         if made:
@@ -123,9 +121,7 @@ class Opener:
             request=request,
         )
 
-    def _choose_id(self, id: str, request: RequestKey | None, taken: Collection[str]) -> str:
-        if id in taken:
-            raise refuse_taken_id(id)
+    def _choose_id(self, id: str, request: RequestKey | None) -> str:
         if request and not id:
             from planck.headless.requests import name_session  # few starts have a key
 
@@ -202,7 +198,7 @@ class Opener:
         runtime, options, before = self._runtime, plan.options, past.before
         place = await plan.look_around()
         other = runtime.providers.resolve(options.model) if options.model else None
-        wired = SessionWiring(plan, log.journal, place, lead_model=other)
+        wired = SessionWiring(plan, log.journal, place, lead_model=other, imported=log.imported)
         opening.push_async_callback(wired.let_go)
         resumed = SessionResumed(version=planck.__version__, options=plan.describe())
         facts = list(chain(*past.facts.values()))

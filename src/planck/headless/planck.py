@@ -1,8 +1,8 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
@@ -40,6 +40,7 @@ from planck.records.specs import ModelSpec, RunOptions
 from planck.records.tools import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.held import HeldSession
 from planck.session.logs import SessionLogs
+from planck.store.names import refuse_taken_id
 from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 
@@ -140,6 +141,7 @@ class Planck:
             self._runtime, self._logs, self.library.folder, self.find_output, given["tracer"]
         )
         self._open: list[OpenSession] = []
+        self._starting: set[str] = set()
         self._closed = False
 
     def _open_library(self) -> "LocalLibrary":
@@ -253,8 +255,19 @@ class Planck:
         """
         self._check_open()
         given = complete(Planck.start, StartArguments, arguments)
-        taken = {one.id for one in self._open if not one.closed}
-        return self._track(await self._opener.start(team, given, request, taken))
+        with self._reserve(given["id"]):
+            return self._track(await self._opener.start(team, given, request))
+
+    @contextmanager
+    def _reserve(self, id: str) -> Iterator[None]:
+        """Keeps an id from others while a session starts with it; one that is not stored has no folder."""
+        if id and (id in self._starting or any(one.id == id and not one.closed for one in self._open)):
+            raise refuse_taken_id(id)
+        self._starting.add(id)
+        try:
+            yield
+        finally:
+            self._starting.discard(id)
 
     @spell_out(SessionArguments)
     async def resume(self, id_or_name: str = "", **arguments: Unpack[SessionArguments]) -> OpenSession:

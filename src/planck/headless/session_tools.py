@@ -1,6 +1,6 @@
 """The tools that agents of one session can be given, before any agent is there."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -50,7 +50,8 @@ class SessionTools:
         self, project: Project, spills: Spills, own: Sequence[Tool] = (), *, dry_run: bool = False
     ) -> None:
         self._resources = project.resources
-        self._jobs = Jobs()
+        self._listeners: list[Callable[[ShellCommand], None]] = []
+        self._jobs = Jobs(self._tell_end)
         # A call has its rights from the gate, which knows the private places; nobody asks it in a dry run.
         root = project.open_root() if dry_run else project.root
         self._views = Views(root)
@@ -67,6 +68,19 @@ class SessionTools:
         """By agent: what the program gave it later, or (None) took away."""
         self._given: WeakSet[Tool] = WeakSet(self._own.values())
         """Every tool that the program passed."""
+
+    def listen(self, hear_end: Callable[[ShellCommand], None]) -> None:
+        """From here on it is told of each command in the background that ends by itself."""
+        self._listeners.append(hear_end)
+
+    def _tell_end(self, ended: ShellCommand) -> None:
+        for hear_end in self._listeners:
+            hear_end(ended)
+
+    @property
+    def bash(self) -> Tool:
+        """The built-in one, whoever holds it."""
+        return self._built_in["bash"]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from planck.budget.accounts import Purse
 from planck.closing import close_all
 from planck.config.models import available
 from planck.context.prompt import Environment, compose_base, describe_member, describe_mode, escalates
+from planck.headless.checks import Asker, Checks
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import SessionSetup
@@ -24,9 +25,11 @@ from planck.records.events import View
 from planck.records.outcome import PlanckError
 from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec, ModelSpec
+from planck.records.visible import fit_line
 from planck.session.bus import Listener, Reader
 from planck.session.journal import SessionJournal
 from planck.session.outputs import IMAGES
+from planck.session.proof.fold import ProofFold
 from planck.team import by_id, names
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants, check_room, refuse_clash
@@ -68,16 +71,18 @@ class SessionWiring:
     def __init__(
         self,
         plan: SessionSetup,
-        journal: Journal,
+        journal: SessionJournal,
         place: Environment,
         *,
         roster: Sequence[AgentSpec] = (),
         lead_model: ModelSpec | None = None,
+        imported: bool = False,
     ) -> None:
         """`roster`: the members that a new session begins with, who know of each other from the start.
 
         Without a roster the session is resumed: its orchestrator is changed as the options of the run say.
-        `lead_model` replaces the orchestrator's model, whose provider may be gone.
+        `lead_model` replaces the orchestrator's model, whose provider may be gone. `imported`: somebody else
+        made the log, and the checks of its members do not run here.
         """
         runtime, options = plan.runtime, plan.options  # with a project of the session's own
         self._plan = plan
@@ -86,10 +91,12 @@ class SessionWiring:
         self._runtime = runtime
         self._journal = journal
         self._lead_model = lead_model
+        self._imported = imported
         self._names: dict[str, str] = {}
         self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
+        self._permits: dict[str, HookedPermit] = {}
         self._foreign: ExternalMembers | None = None
         self.views: SessionViews | None = None
         self._landings: Landings | None = None
@@ -116,6 +123,15 @@ class SessionWiring:
             off=options.dry_run,
             program=plan.hooks,
         )
+        self.proof = ProofFold()
+        journal.attach(self.proof)
+        self.checks = Checks(
+            plan,
+            journal,
+            self.proof,
+            self._find_asker,
+            lambda: self.team.orchestrator.actor.agent,
+        )
         self.team: Team = Team(
             plan.session_id,
             journal=journal,
@@ -124,6 +140,7 @@ class SessionWiring:
             limits=plan.limits,
             build=self.build,
             accounts=plan.accounts,
+            proof=self.checks,
             hear_end=self._forget,
             prepare=self._prepare,
             lander=self,
@@ -139,6 +156,7 @@ class SessionWiring:
             watch=self._watch if plan.hooks else None,
             compactors=runtime.compactors,
         )
+        plan.tools.listen(self._tell_end)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -335,7 +353,10 @@ class SessionWiring:
         runtime, plan = self._runtime, self._plan
         if spec.role == "orchestrator" and not self._roster:
             spec = plan.change_lead(spec, self._lead_model)
+        if self._imported and spec.done_when:
+            spec = msgspec.structs.replace(spec, done_when=())
         self._names[spec.id] = spec.name
+        self.proof.know(spec)
         scribe = Scribe(journal, spec.id)
         tools = ToolSet(self._tools_of(spec), withheld=plan.withheld)
         plan.tools.apply_changes(spec.id, tools)
@@ -359,7 +380,7 @@ class SessionWiring:
             folders=self,
         )
         self._gates[spec.id] = (spec, gate)
-        permit = HookedPermit(gate, self.hooks, spec.name)
+        permit = self._permits[spec.id] = HookedPermit(gate, self.hooks, spec.name)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         runner = Hooked(executor, self.hooks, spec.name, tools)
         kit = Kit(tools, runner, plan.tools.prepare(spec, tools), InOrder())
@@ -374,6 +395,21 @@ class SessionWiring:
             seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
+
+    def _tell_end(self, ended: "ShellCommand") -> None:
+        """Tells the agent that left a command in the background how it ended, once it works again."""
+        if member := self.team.member(ended.agent_id):
+            code = ended.job.completed().exit_code
+            how = "was ended by a signal" if code is None else f"ended with exit code {code}"
+            command = fit_line(ended.text, 80)
+            text = f"bg_{ended.call_id} {how}: {command}. Its output: read path output:{ended.call_id}."
+            self.team.mail.note_change(text, [member], None)
+
+    def _find_asker(self, agent_id: str) -> Asker | None:
+        member = self.team.member(agent_id)
+        if member is None:
+            return None
+        return Asker(member.actor.agent.tools.get("bash"), self._permits[agent_id])
 
     async def spawn(self, member: "MemberObject") -> AgentSpec:
         """Adds an agent that the program describes; it works for the orchestrator."""
@@ -408,6 +444,7 @@ class SessionWiring:
         return self._foreign
 
     def _forget(self, agent_id: str) -> None:
+        self._permits.pop(agent_id, None)
         self._plan.tools.end(agent_id)
         if self._foreign is not None:
             self._foreign.end(agent_id)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records import partial_views
-from planck.records.events import USER, Event
+from planck.records.events import IN_PROGRESS, USER, Event
 from planck.records.rows import (
     AgentProblem,
     AgentRow,
@@ -202,7 +202,7 @@ def _send(board: Board, event: Event, data: partial_views.Message) -> Board:
         board = _change_row(board, row.id, unread=(*row.unread, letter))
     if data.kind in ("ask", "task") and data.sender != USER:
         return replace(board, owed=(*board.owed, letter))
-    if data.kind == "response" and data.correlation_id:
+    if data.kind == "response" and data.correlation_id and data.outcome != IN_PROGRESS:
         return _close_letters(board, (data.correlation_id,))
     return board
 

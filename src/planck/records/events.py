@@ -79,14 +79,41 @@ USER = "user"
 
 
 class Origin(StrEnum):
-    """Where a message comes from: the user's own words, a hook's, or from inside.
+    """Whose words a message is: the user's, another agent's, a hook's, or those of the runtime.
 
-    From inside is what an agent sent, by a call, and what the runtime itself said, without one.
+    Older logs have `planck` for what agents sent each other, too.
     """
 
     USER = "user"
+    AGENT = "agent"
     HOOK = "hook"
     PLANCK = "planck"
+
+
+Verdict = Literal["proven", "stale", "unsupported", "contradicted"]
+"""What the log says of a claim: `proven`, its command ended so and nothing changed since; `stale`, something
+changed since; `unsupported`, there is no such run or change; `contradicted`, it ended otherwise."""
+
+
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent says of its work, beside the command or the path that would show it."""
+
+    text: str
+    command: str = ""
+    exit_code: int = 0
+    path: str = ""
+    verdict: Verdict = "unsupported"
+
+
+def read_claims(said: Any) -> tuple[Claim, ...]:
+    """Returns the claims in a call's arguments, without verdicts; what is not a claim is left out."""
+    found = []
+    for one in said if isinstance(said, list) else ():
+        try:
+            found.append(msgspec.structs.replace(msgspec.convert(one, Claim), verdict="unsupported"))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
 
 
 class RequestKey(msgspec.Struct, frozen=True):
@@ -177,6 +204,10 @@ class ViewDropped(View, frozen=True, kw_only=True):
 _WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
 
 
+IN_PROGRESS = "in progress"
+"""Outcome of a response to a task that is not its report yet."""
+
+
 class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIRE_NAMES):
     """One message between agents, or from the user."""
 
@@ -208,6 +239,17 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """Of news to the agents: the user did it, so frontends do not show it. Absent in older logs."""
     reset: bool | msgspec.UnsetType = msgspec.UNSET
     """Of an ask or a task: its receiver forgets its earlier messages first. Absent: it does not."""
+    cause: Literal["turn_end", "agent_end", "cut"] | msgspec.UnsetType = msgspec.UNSET
+    """What sent a response that no call sent: the end of its sender's turn (with origin `agent`, `text` is
+    the final text), the end of the sender itself, or the loss of its process or its actor."""
+    outcome: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a response to a task: `completed`, `in progress`, `stopped`, or `not finished` and why."""
+    facts: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the log knows of the work that a response is about."""
+    claims: tuple[Claim, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the sender claims of its work, each with the verdict of the log."""
+    done_when: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of a task: commands that the runtime runs before the report is delivered."""
 
 
 class Delivery(View, frozen=True, kw_only=True):
@@ -671,6 +713,32 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     tools: str = ""
     """Names the blob of what the model is told of its tools from the next call on, as `turn_start` does."""
+
+
+class Checked(View, frozen=True, kw_only=True, omit_defaults=False):
+    """The runtime ran a check, or was refused it."""
+
+    type: ClassVar[str] = "checked"
+    behind_checkpoint = True
+    noted = True
+    id: str
+    scope: Literal["run", "task", "base"]
+    task_id: str | msgspec.UnsetType = msgspec.UNSET
+    landing: str | msgspec.UnsetType = msgspec.UNSET
+    command: str
+    exit_code: int | None
+    """None: it did not end by itself, or was not run."""
+    ok: bool
+    attempt: int
+    """From 1 on, within its run or its task."""
+    duration_ms: int
+    output: str
+    after: int = 0
+    """The newest event when the check began."""
+    refused: bool = False
+    """It was not run: a rule, the mode or the user does not allow it."""
+    spilled: bool = False
+    """Whether all of the output is kept: `read` pages it at `output:<id>`."""
 
 
 class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -64,6 +64,7 @@ class Message(msgspec.Struct, rename={"sender": "from", "receiver": "to"}):
     sender: str = ""
     receiver: str = ""
     correlation_id: str | None = None
+    outcome: str = ""
 
 
 class Delivery(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import AnyStr
 
 from planck.records import codec
@@ -32,7 +32,8 @@ class Redactor:
         self._needles = tuple(dict.fromkeys(forms))
         self._whole = re.compile(b"|".join(re.escape(secret.encode()) for secret in self._known))
         starts = dict.fromkeys(map(_start, self._known))
-        self.may_hold = re.compile("|".join(starts) or r"(?!)").search  # without a key, nothing does
+        # Without a key, nothing does.
+        self.may_hold: Callable[[str], re.Match[str] | None] = re.compile("|".join(starts) or r"(?!)").search
         """Finds the beginning of a key, whole or cut off by the end of the text; much of it is none."""
 
     def __bool__(self) -> bool:

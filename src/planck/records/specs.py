@@ -100,6 +100,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it was lent when it started; None: it draws on what whoever started it has."""
     acp: ForeignSpec | None = None
     """None: one of ours."""
+    done_when: tuple[str, ...] = ()
+    """Commands of the user's that must pass before a task of it counts as done."""
     workspace: Workspace = "shared"
     """`own`: it works in a view of the workspace, and nobody sees its changes until they land."""
 
@@ -154,6 +156,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     envelope_bytes: Annotated[_Count, Meta(description="Bytes in one message between agents")] = 262_144
     hops: Annotated[_Count, Meta(description="Length of a chain of messages that trigger one another")] = 16
     steps: Annotated[_Count, Meta(description="Model calls in one turn")] = 100
+    check_attempts: Annotated[_Count, Meta(description="How often one check runs in a run or a task")] = 3
+    check_ms: Annotated[_Count, Meta(description="Milliseconds that a check may take")] = 600_000
     wait_s: Annotated[
         int,
         Meta(
@@ -185,6 +189,12 @@ class SharedOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
     max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+    checks: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=65_536)], ...], Meta(max_length=64)
+    ] = ()
+    """Commands that the runtime runs before a run counts as done."""
+    require_proof: bool = False
+    """A run fails whose claims or changes are not proven."""
 
 
 class RunOptions(SharedOptions, frozen=True, kw_only=True):
@@ -250,6 +260,9 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """What this run may read and write; None: nothing was said."""
     disallowed_tools: tuple[str, ...] = ()
     """What its agents were not given, or not allowed."""
+    checks: tuple[str, ...] = ()
+    """What the runtime ran before a run counted as done."""
+    require_proof: bool = False
     isolated: bool = False
     """The whole team works in one view."""
     session_budget: dict[str, float] = {}

@@ -102,6 +102,7 @@ TEAM_TOOLS = tuple(row.name for row in _TEAM)
 ORCHESTRATOR_TOOLS = tuple(row.name for row in _LEAD)
 """Never granted: who leads is decided by role, not by holding a tool."""
 EXTERNAL_TOOLS = tuple(row.name for row in _EXTERNAL)
+RESPOND = "send_response"
 COMMAND_TOOLS = tuple(row.name for row in TOOLS.values() if row.rule == "command")
 HOST_TOOLS = tuple(row.name for row in TOOLS.values() if row.rule == "host")
 

@@ -198,7 +198,7 @@ class Live:
     """Follows one session: deltas add to it, and what the log takes in leaves it."""
 
     def __init__(self) -> None:
-        self.agents = defaultdict[str, _Speech](_Speech)
+        self.agents: defaultdict[str, _Speech] = defaultdict[str, _Speech](_Speech)
         """Those that have said something which the log does not know yet."""
 
     def snapshot(self) -> dict[str, LiveText]:

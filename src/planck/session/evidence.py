@@ -8,7 +8,6 @@ import msgspec
 from planck.records.events import CommandRecorded, Event, FileChanged, ToolEnd, ToolStart, view
 from planck.records.outcome import ErrorKind
 from planck.records.tools import COMMAND_TOOLS
-from planck.shell.plain import segments
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +170,8 @@ def only_reads(command: str) -> bool:
 
 
 def _read_words(command: str) -> list[list[str]]:
+    from planck.shell.plain import segments  # few runs have commands
+
     return [[word.text for word in part] for part in segments(command) or ()]
 
 

@@ -1,6 +1,6 @@
 """What a run came to: a fold over its events, and the exit code that says it to a shell."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import IntEnum
 from typing import Any, Literal
@@ -27,6 +27,8 @@ from planck.records.events import (
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.usage import AgentCost, Costs, Usage
+from planck.records.visible import fit_line
+from planck.session.proof.fold import CheckRow, ProofFold, RunEvidence, find_unproven
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
@@ -39,6 +41,7 @@ class Exit(IntEnum):
     CAPPED = 4
     LOCKED = 5
     NO_TEXT = 6
+    UNPROVEN = 7
     TRANSIENT = 75
     TIMEOUT = 124
     SIGINT = 130
@@ -52,7 +55,14 @@ class RunBudget(msgspec.Struct, frozen=True):
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or a link that is not what it was before the run."""
+    """A file or a link that is not what it was before the run.
+
+    Example:
+
+        result = planck.run("Say hello.")
+        for file in result.changes:
+            print(file.path, file.added, file.removed, file.agent)
+    """
 
     path: str
     agent: str
@@ -103,6 +113,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The files that the run changed."""
     estimated: int | msgspec.UnsetType = msgspec.UNSET
     """How many model calls the provider did not count, so that usage and cost are estimates; absent: none."""
+    checks: tuple[CheckRow, ...] = ()
+    """How the user's checks ended; none without any."""
+    evidence: RunEvidence = RunEvidence()
+    """What the log knows: commands that ran, files that changed, and whether claims are so."""
 
     @property
     def ok(self) -> bool:
@@ -133,8 +147,12 @@ _KINDS = {TurnStatus.INTERRUPTED: ErrorKind.INTERRUPTED, TurnStatus.TIMED_OUT: E
 class RunTally:
     """Counts what a run comes to, event by event: text and status are the orchestrator's."""
 
-    def __init__(self, orchestrator_id: str) -> None:
+    def __init__(self, orchestrator_id: str, proof: ProofFold | None = None, after: int = 0) -> None:
+        """`proof` folds the same events already, and those before `after`; None: it is done here."""
         self._orchestrator_id = orchestrator_id
+        self._own = ProofFold() if proof is None else None
+        self._proof = proof or self._own or ProofFold()
+        self._after = after
         self._costs = Costs()
         self._steps = 0
         self._denials: list[dict[str, Any]] = []
@@ -142,7 +160,7 @@ class RunTally:
         self._status, self._text, self._final = TurnStatus.FAILED, "", ""
         self._began, self._worked = "", 0
         self._by_call: dict[str, set[str]] = {}
-        self.names = self._costs.names
+        self.names: dict[str, str] = self._costs.names
         self.touched: dict[str, Touched] = {}
         """By path: what changed in it."""
         self.unlanded: dict[str, dict[str, Touched]] = {}
@@ -151,6 +169,8 @@ class RunTally:
         """By landing: its view."""
 
     def add(self, event: Event) -> None:
+        if self._own:
+            self._own.add(event)
         if event.type not in _COUNTED:
             return
         match view(event):
@@ -206,16 +226,19 @@ class RunTally:
         session_name: str,
         duration_ms: int | None = None,
         budget: RunBudget | None = None,
+        checks: Sequence[str] = (),
+        require_proof: bool = False,
         changes: tuple[ChangedFile, ...] = (),
     ) -> RunResult:
         """`names`: by id, of the agents that there are. `duration_ms`: as the caller that waited measured it;
-        None: as long as the orchestrator's turns took, by the log."""
+        None: as long as the orchestrator's turns took, by the log. `checks`: what must have passed."""
         costs, known = self._costs, dict(names)
         for id, name in costs.names.items():
             if name != id or id not in known:
                 known[id] = name
         costs.names = known
-        return RunResult(
+        self._proof.name(known)
+        result = RunResult(
             status=self._status,
             text=self._text,
             session_id=session_id,
@@ -231,7 +254,10 @@ class RunTally:
             changes=changes,
             budget=budget or msgspec.UNSET,
             estimated=costs.total.estimated or msgspec.UNSET,
+            checks=self._proof.find_checks(checks, self._after),
+            evidence=self._proof.find_evidence(self._after),
         )
+        return _hold_to_proof(result, require_proof=require_proof)
 
 
 _COUNTED = frozenset(
@@ -290,6 +316,38 @@ def _count_ms(began: str, ended: str) -> int:
     except ValueError:
         return 0
     return max(round(passed.total_seconds() * 1000), 0)
+
+
+def _hold_to_proof(result: RunResult, *, require_proof: bool) -> RunResult:
+    """Lets no run count as done whose checks are not green, or that lacks the proof that it needs.
+
+    Of a run that ended otherwise, only a check that ran and stayed red counts.
+    """
+    done = result.status is TurnStatus.COMPLETED
+    red = [check for check in result.checks if not check.ok and (done or check.attempts)]
+    why = " ".join(map(_say_red, red))
+    if not why and require_proof and done:
+        unproven = find_unproven(result.evidence, result.checks)
+        why = f"Not proven: {unproven}." if unproven else ""
+    if not why or result.status not in (TurnStatus.COMPLETED, TurnStatus.FAILED):
+        return result
+    beaten = (Exit.DONE, Exit.NO_TEXT, Exit.FAILURE)
+    code = Exit.UNPROVEN if result.exit_code in beaten else result.exit_code
+    errors = result.errors
+    if code == Exit.UNPROVEN:
+        details = {"checks": [check.command for check in red]}
+        errors = (*errors, _error(None, ErrorKind.COMMAND_FAILED, why, details))
+    return msgspec.structs.replace(result, status=TurnStatus.FAILED, errors=errors, exit_code=int(code))
+
+
+def _say_red(check: CheckRow) -> str:
+    if check.exit_code:
+        how = f"ended with exit code {check.exit_code}"
+    elif check.exit_code == 0:
+        how = "passed, but not after the last change"
+    else:
+        how = "did not run to its end" if check.attempts else "did not run"
+    return f"The check `{fit_line(check.command, 200)}` {how}."
 
 
 def _error(agent_id: str | None, kind: str, message: str, details: dict[str, Any]) -> dict[str, Any]:

@@ -240,8 +240,8 @@ class Story:
                     self._mark(call, fact.path, undone=True)
                 self._undos[fact.call_id, fact.path] = fact.undoes
         told = max(told, resumes[-2 if resumed else -1])
-        self.unconfirmed = [fact for fact, _, _ in facts[told:] if fact.undoes]
-        self.untold = tuple(
+        self.unconfirmed: list[FileChanged] = [fact for fact, _, _ in facts[told:] if fact.undoes]
+        self.untold: tuple[str, ...] = tuple(
             fact.path for fact in self.unconfirmed if (fact.call_id, fact.path) not in self._missed
         )
 

@@ -25,7 +25,7 @@ from planck.workspace.views.overlay import OverlayView, is_in_use, remove_folder
 from planck.workspace.views.view import View
 from planck.workspace.views.worktree import Worktree, refuse_worktree
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Give = Callable[[str, View | None], None]
 """Lets an agent's tools work in a view; None: in the workspace."""

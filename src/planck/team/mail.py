@@ -12,22 +12,36 @@ from msgspec.structs import replace
 from planck.agent.actor import Ended
 from planck.budget.accounts import Accounts, GiveBack
 from planck.records.amounts import Allowance
-from planck.records.events import USER, Delivery, Envelope, Kind, Origin, RequestKey, View, Wait
+from planck.records.events import (
+    IN_PROGRESS,
+    USER,
+    Claim,
+    Delivery,
+    Envelope,
+    Kind,
+    Origin,
+    RequestKey,
+    View,
+    Wait,
+)
 from planck.records.history import INTERRUPTED, is_news, make_news
 from planck.records.messages import Image, UserMessage, user_text
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
+from planck.team.proof import Proof
 from planck.team.settlement import (
     GONE,
-    REVIEW,
     SAME_AGAIN,
+    Report,
     answer_ask,
     refuse_gone,
     refuse_response,
     refuse_ring,
     report_task,
+    report_unfinished,
+    say_briefly,
 )
 from planck.team.waits import NOTICE, REFUSE, Echoes, find_ring
 from planck.toolkit.journal import Entry, Journal
@@ -36,6 +50,10 @@ from planck.toolkit.tool import Outcome
 
 _LEAD_ALONE = "Nobody is waiting for an answer. End your turn: your final text goes to the user."
 _END_ALONE = "The agent that gave you this work has ended. Put the answer into your final text."
+_SENT_EARLY = (
+    "Response sent as a note on work in progress. The checks of this task run when your turn ends; then your "
+    "final text is sent as the report."
+)
 _ANSWERED = "The question has already been answered, or nobody is waiting for the answer. End your turn."
 
 
@@ -64,7 +82,8 @@ class Sent:
                 if fact.kind is Kind.TASK:
                     self.tasks[fact.id] = fact
             case Envelope(kind=Kind.RESPONSE, correlation_id=str() as answered):
-                self.tasks.pop(answered, None)
+                if fact.outcome != IN_PROGRESS:  # its checks have not run: the report is still owed
+                    self.tasks.pop(answered, None)
             case Delivery(state="answered" | "expired" | "dead"):
                 for id in fact.ids:
                     self.tasks.pop(id, None)
@@ -79,6 +98,7 @@ class Mail:
         limits: Limits,
         members: Mapping[str, Member],
         accounts: Accounts,
+        proof: Proof,
         lander: Lander | None = None,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
@@ -92,6 +112,7 @@ class Mail:
         self._clock = clock
         self._limits = limits
         self._members = members
+        self._proof = proof
         self._lander = lander
         self.under_way: _UnderWay = _UnderWay()
         """Envelopes handed to the log that are not in it yet: they count before anybody sees them."""
@@ -203,12 +224,16 @@ class Mail:
         budget: Allowance | None = None,
         *,
         reset: bool = False,
-    ) -> Err | None:
-        """Hand a task over; its budget is lent by whatever pays for the caller's turn now."""
+        done_when: Sequence[str] = (),
+    ) -> Err | str:
+        """Hand a task over and return its id; its budget is lent by whatever pays for the caller's turn now.
+
+        `done_when`: commands that the runtime runs before the report is delivered.
+        """
         made = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
-        envelope = replace(made, reset=reset or msgspec.UNSET)
+        envelope = replace(made, reset=reset or msgspec.UNSET, done_when=tuple(done_when) or msgspec.UNSET)
         if budget is None:
-            return await self._post(_Posting(self, envelope, target))
+            return await self._post(_Posting(self, envelope, target)) or envelope.id
         agent = caller.actor.agent
         lent = self.accounts.lend(agent.purse.paying, envelope.id, budget.amount)
         if isinstance(lent, Err):
@@ -216,15 +241,23 @@ class Mail:
         posting = _Posting(self, replace(envelope, budget=budget), target)
         loan = Entry(caller.id, agent.turn, self.accounts.describe(lent, "lent"))
         try:
-            return await self._post(posting, also=[loan])
+            return await self._post(posting, also=[loan]) or envelope.id
         finally:
             if not posting.arrived:
                 self.accounts.close(envelope.id)
 
     async def respond(
-        self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
+        self,
+        caller: Member,
+        text: str,
+        delegator_id: str,
+        call_id: str | None = None,
+        claims: Sequence[Claim] = (),
     ) -> Outcome:
-        """Answer the sender of the ask or task at hand, else the delegator."""
+        """Answer the sender of the ask or task at hand, else the delegator.
+
+        A task with checks stays open: it is reported when they have run, at the end of the turn.
+        """
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
             return await self._answer_now(caller, at_hand, text, call_id)
@@ -235,8 +268,18 @@ class Mail:
         if task and (refused := await self._land(caller, task)):
             return Err(ErrorKind.EDIT_CONFLICT, refused.text, {"landing": refused.landing})
         text = self._say_unlanded(caller, text)
-        envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
-        return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
+        made = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
+        judged = self._proof.judge(caller.id, claims)
+        checked = task is not None and task.id in self.sent.tasks and self._proof.has_checks(caller, task)
+        facts = (*self._proof.describe_work(caller.id), *map(_say_claim, judged)) if task else ()
+        envelope = replace(
+            made,
+            outcome=IN_PROGRESS if checked else msgspec.UNSET,
+            facts=facts or msgspec.UNSET,
+            claims=judged or msgspec.UNSET,
+        )
+        sent = _SENT_EARLY if checked else "Response sent."
+        return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": sent})
 
     async def bring_back(self, member: Member, opening: Envelope) -> Envelope | None:
         """Lands what a turn changed in the agent's own view, before the turn may end and report.
@@ -284,8 +327,9 @@ class Mail:
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            text = self._say_unlanded(member, report_task(member, ended))
-            return (self._report(member, opening, text), *returned)
+            report = report_task(member, ended, self._proof.find_red(member, opening))
+            report = replace(report, text=self._say_unlanded(member, report.text))
+            return (self._report(member, opening, report), *returned)
         return returned
 
     def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:
@@ -302,8 +346,7 @@ class Mail:
             return (self._settle_ask(member, opening, "dead", gone),)
         returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.sent.tasks:
-            text = f"The task was not finished: {member.name} {why}. {REVIEW}"
-            return (self._report(member, opening, text), *returned)
+            return (self._report(member, opening, report_unfinished(member, why)), *returned)
         return returned
 
     def settle_unread(self, member: Member, why: str) -> tuple[Entry, ...]:
@@ -313,7 +356,9 @@ class Mail:
 
     def notify(self, sender: Member, receiver: Member, text: str) -> Entry:
         """Returns a response that nobody asked for: what a delegator must know of its worker."""
-        return Entry(receiver.id, 0, self._make_envelope(Kind.RESPONSE, sender, receiver, text), self)
+        made = self._make_envelope(Kind.RESPONSE, sender, receiver, text)
+        told = replace(made, origin=Origin.PLANCK, outcome="the agent has failed", cause="agent_end")
+        return Entry(receiver.id, 0, told, self)
 
     def stop_waiting(self, member: Member) -> None:
         """Expect no answer to what its turn asked: it is being stopped, and no await may come before that."""
@@ -367,13 +412,20 @@ class Mail:
         follower = _Settled(asked, outcome) if asked else None
         return Entry(member.id, member.actor.agent.turn, settled, follower)
 
-    def _report(self, member: Member, task: Envelope, text: str) -> Entry:
+    def _report(self, member: Member, task: Envelope, report: Report) -> Entry:
         receiver = self._members.get(task.sender)
         if receiver is None:
             dead = Delivery(ids=(task.id,), state="dead")
             return Entry(member.id, member.actor.agent.turn, dead, self)
-        report = self._make_envelope(Kind.RESPONSE, member, receiver, text, answers=task)
-        return Entry(receiver.id, 0, report, self)
+        made = self._make_envelope(Kind.RESPONSE, member, receiver, report.text, answers=task)
+        envelope = replace(
+            made,
+            origin=report.origin,
+            outcome=report.outcome,
+            cause=report.cause,
+            facts=self._proof.describe_work(member.id) or msgspec.UNSET,
+        )
+        return Entry(receiver.id, 0, envelope, self)
 
     async def _post(
         self, posting: "_Posting", *, also: Sequence[Entry] = (), barrier: bool = False
@@ -512,8 +564,14 @@ class Mail:
             hops=(answers or sender).hops + 1,
             call_id=call_id,
             root=(answers or sender).root or self._newest_root,
-            origin=Origin.PLANCK,
+            origin=Origin.AGENT,
         )
+
+
+def _say_claim(claim: Claim) -> str:
+    """Says what the log knows of a claim, with nothing of it that could end the runtime's own line."""
+    shown = f" (`{say_briefly(claim.command)}`)" if claim.command else ""
+    return f'claim "{say_briefly(claim.text)}"{shown}: {claim.verdict}'
 
 
 class _UnderWay:

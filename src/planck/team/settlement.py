@@ -1,10 +1,14 @@
 """What those who wait are told of the end of a turn, and those who send of what can't be sent."""
 
 from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
 
 from planck.agent.actor import Ended
-from planck.records.events import TurnStatus
+from planck.records.events import Origin, TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.records.visible import fit_line
 from planck.team.member import Member
 from planck.toolkit.tool import Outcome
 
@@ -62,13 +66,41 @@ def answer_ask(member: Member, ended: Ended) -> Outcome:
     return Err(kind, text)
 
 
-def report_task(member: Member, ended: Ended) -> str:
-    """Returns what a delegator reads of the turn that its task started."""
+class Report(msgspec.Struct, frozen=True):
+    """What a delegator is told of a task, in whose words, and how the task stands."""
+
+    text: str
+    origin: Origin
+    outcome: str
+    cause: Literal["turn_end", "agent_end", "cut"]
+
+
+def report_task(member: Member, ended: Ended, red: str = "") -> Report:
+    """Returns what a delegator reads of the turn that its task started; `red`: why its checks do not allow
+    that it counts as done."""
+    if ended.end.status is TurnStatus.COMPLETED and not red:
+        return Report(ended.end.text, Origin.AGENT, "completed", "turn_end")
+    last = f"\nLast message: {ended.end.text}" if ended.end.text else ""
     if ended.end.status is TurnStatus.COMPLETED:
-        return ended.end.text
+        text = f"The task is not done: {red} {REVIEW}{last}"
+        return Report(text, Origin.PLANCK, "not finished: a check stayed red", "turn_end")
     if ended.error:
         why = f" stopped with {ended.error}"
     else:
         why = f" {member.end_reason}" if member.end_reason else _ENDED[ended.end.status]
-    last = f"\nLast message: {ended.end.text}" if ended.end.text else ""
-    return f"The task was not finished: {member.name}{why.rstrip('.')}. {REVIEW}{last}"
+    text = f"The task was not finished: {member.name}{why.rstrip('.')}. {REVIEW}{last}"
+    stopped = ended.end.status is TurnStatus.INTERRUPTED and not member.end_reason
+    outcome = "stopped" if stopped else f"not finished: {say_briefly(member.name + why)}"
+    return Report(text, Origin.PLANCK, outcome, "turn_end")
+
+
+def report_unfinished(member: Member, why: str) -> Report:
+    """Returns the same where no turn ended: the receiver did, or what drove it was lost."""
+    text = f"The task was not finished: {member.name} {why}. {REVIEW}"
+    outcome = f"not finished: {say_briefly(f'{member.name} {why}')}"
+    return Report(text, Origin.PLANCK, outcome, "agent_end" if member.end_reason else "cut")
+
+
+def say_briefly(why: str) -> str:
+    """On one line, and nothing in it that could end the line of the runtime in which it stands."""
+    return fit_line(why, 120).rstrip(".").replace("[", "(").replace("]", ")")

@@ -21,6 +21,7 @@ from planck.records.events import (
     Delivery,
     Envelope,
     ErrorEvent,
+    Kind,
     TurnStatus,
     View,
     view,
@@ -31,6 +32,7 @@ from planck.records.specs import AgentSpec, Limits
 from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
+from planck.team.proof import UNPROVEN, Proof
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.landing import Lander
 from planck.toolkit.tool import Tool
@@ -61,11 +63,13 @@ class Team:
         limits: Limits,
         build: "BuildAgent",
         accounts: Accounts | None = None,
+        proof: Proof = UNPROVEN,
         hear_end: Callable[[str], None] = lambda agent_id: None,
         lander: Lander | None = None,
         prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
     ) -> None:
-        """`accounts`: who pays for its work; without them nothing is limited.
+        """`accounts`: who pays for its work; without them nothing is limited. `proof`: what the log knows of
+        it.
 
         `prepare` makes what an agent needs before it is built, and returns what to record of it.
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
@@ -73,7 +77,9 @@ class Team:
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail: Mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts(), lander)
+        self.mail: Mail = Mail(
+            journal, ids, clock, limits, self._members, accounts or Accounts(), proof, lander
+        )
         self.total: int = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
@@ -82,6 +88,7 @@ class Team:
         self._clock = clock
         self._build = build
         self._hear_end = hear_end
+        self._proof = proof
         self._prepare = prepare
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
@@ -357,12 +364,17 @@ class Team:
         return member
 
     def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
-        own = agent.spec.workspace == "own"
-        return Actor(agent, barrier=barrier, before_end=partial(self._bring_back, agent.id) if own else None)
+        worker = agent.spec.workspace == "own" or agent.spec.role == "worker"
+        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent) if worker else None)
 
-    async def _bring_back(self, agent_id: str, opening: Envelope) -> Envelope | None:
-        member = self._members.get(agent_id)
-        return await self.mail.bring_back(member, opening) if member else None
+    async def _before_end(self, agent: Agent, opening: Envelope) -> Envelope | None:
+        """Brings changes of a view back, then runs the checks of a task; either may send it back to work."""
+        member = self._members.get(agent.id)
+        if member and agent.spec.workspace == "own":
+            news = await self.mail.bring_back(member, opening)
+            if news is not None:
+                return news
+        return await self._proof.review(agent, opening) if opening.kind is Kind.TASK else None
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)

@@ -22,6 +22,15 @@ _TARGET: dict[str, Schema] = {
     "identifier_type": {"type": "string", "enum": ["type", "name", "id"]},
 }
 
+_TEXTS: Schema = {"type": "array", "items": _TEXT, "maxItems": 16}
+_CLAIMS: dict[str, Schema] = {
+    "claims": {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "text, and command with exit_code, or path",
+    }
+}
+
 RESET = "reset_previous_context"
 _RESET: dict[str, Schema] = {RESET: {"type": "boolean"}}
 
@@ -34,21 +43,27 @@ ASK_AGENT = ToolSpec(
 DELEGATE_TASK = ToolSpec(
     "delegate_task",
     "Give another agent a task and continue. Its report is a message that joins this turn or starts your "
-    "next. Write a complete `task`: goal, why, the files it may change, what you know. Name the check that "
-    "must pass and what to report.",
-    arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET, **_RESET}),
+    "next. Write a whole `task`: goal, why, the files it may change, what you know, what to report. "
+    "Commands in `done_when` must pass.",
+    arguments({**_TARGET, "task": _TEXT}, {"done_when": _TEXTS, "budget": _BUDGET, **_RESET}),
 )
 
 SEND_RESPONSE = ToolSpec(
     "send_response",
     "Answer the task or question at hand before your turn ends; a task may get several answers. Without "
-    "any, your final text is sent.",
-    arguments({"response": _TEXT}),
+    "any, your final text is sent. The log judges `claims`.",
+    arguments({"response": _TEXT}, _CLAIMS),
 )
+SEND_RESPONSE_ALONE = ToolSpec(
+    SEND_RESPONSE.name,
+    "Answer the task or question at hand before your turn ends. Without any, your final text is sent.",
+    arguments({"response": _TEXT}, {}, _CLAIMS),
+)
+"""For an orchestrator, which nobody gives tasks to: `claims` is taken, and not offered."""
 
 LIST_TEAM = ToolSpec(
     "list_team",
-    "List the agents and their work. Do not poll it: reports arrive as messages.",
+    "List the agents and their work. Do not poll it.",
     arguments(optional={"verbose": {"type": "boolean"}}),
 )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from planck.http.address import without_userinfo
 from planck.records import codec
+from planck.records.events import read_claims
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.records.tools import ORCHESTRATOR_TOOLS, SPAWN, TEAM_TOOLS
@@ -18,6 +19,15 @@ from planck.toolkit.tool import Effect, FindUnknownAddress, Outcome, Tool, ToolC
 
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
+_BASH = "bash"
+_NO_CLAIM = (
+    'claims: each needs a "text", and a "command" (with "exit_code", if that is not 0) or a "path"; '
+    "correct them"
+)
+_NO_CHECKS = (
+    "delegate_task was not run: `done_when` runs commands as your own `bash`, which you do not hold. Leave "
+    "it out, and say in the task which check must pass."
+)
 NO_GRANTS = Grants()
 _OPENING = 80
 """Characters of a task that is named."""
@@ -26,7 +36,10 @@ _OPENING = 80
 def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
     """Returns what every agent of a team has; an orchestrator has no delegator ("")."""
     actions = TeamActions(team, delegator_id)
-    specs = (tool_specs.SPECS[name] for name in TEAM_TOOLS)
+    specs = [tool_specs.SPECS[name] for name in TEAM_TOOLS]
+    if not delegator_id:
+        alone = tool_specs.SEND_RESPONSE_ALONE
+        specs = [alone if spec is tool_specs.SEND_RESPONSE else spec for spec in specs]
     return [make_tool(spec, actions.find(spec)) for spec in specs]
 
 
@@ -101,9 +114,17 @@ class TeamActions:
         reset = args.get(tool_specs.RESET, False)
         before = len(target.actor.agent.history.unread) + self._team.mail.count_incoming(target)
         mail, task = self._team.mail, args["task"]
-        if refused := await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset):
-            return refused
+        done_when = [command for command in args.get("done_when") or () if command.strip()]
+        if done_when and caller.actor.agent.tools.get(_BASH) is None:
+            return Err(ErrorKind.PERMISSION_DENIED, _NO_CHECKS)
+        if done_when and target is self._team.orchestrator:
+            text = "`done_when` works for tasks of workers only; leave it out, and name the check in the task"
+            return Err(ErrorKind.INVALID_ARGS, text)
+        id = await mail.delegate(caller, target, task, _cause(ctx), budget, reset=reset, done_when=done_when)
+        if isinstance(id, Err):
+            return id
         said = (
+            f"Task {id} is with {target.name}. "
             "Task delegated. End your turn now unless you can delegate something else in "
             "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
         )
@@ -114,7 +135,13 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         if caller is None:
             return NO_DELEGATOR
-        return await self._team.mail.respond(caller, args["response"], self._delegator_id, _cause(ctx))
+        said = args.get("claims") or []
+        claims = read_claims(said)
+        if len(claims) != len(said):
+            return Err(ErrorKind.INVALID_ARGS, _NO_CLAIM)
+        return await self._team.mail.respond(
+            caller, args["response"], self._delegator_id, _cause(ctx), claims
+        )
 
     async def list_team(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         if self._team.member(ctx.agent_id) is None:

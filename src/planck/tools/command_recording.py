@@ -25,7 +25,7 @@ class RecordedCall:
 
     def __init__(self, record: Record | None, spool: SpoolRecord | None, ctx: ToolContext, note: str) -> None:
         self.record = record
-        self.note = note
+        self.note: str = note
         self._spool = spool
         self._ctx = ctx
 

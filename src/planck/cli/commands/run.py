@@ -3,7 +3,7 @@
 import argparse
 import gc
 
-from planck.cli.parser import add_session, given, readable, seconds
+from planck.cli.parser import add_checks, add_session, given, readable, seconds
 
 EXAMPLE = 'planck run "fix the failing test" -m local/qwen3 --permission-mode full'
 
@@ -42,6 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="IMAGE",
         help="Attach an image (repeatable); same as @IMAGE in the prompt",
     )
+    add_checks(parser)
     parser.add_argument("--verbose", action="store_true", help="Report progress on standard error")
     parser.add_argument("--dry-run", action="store_true", help="Plan tool calls without running them")
     parser.add_argument(

@@ -226,6 +226,10 @@ def _describe(detail: headless.SessionDetail) -> Iterator[str]:
         yield f"  {' · '.join(parts)}"
     cached, cost = usage.cache_read_tokens, format_cost(info)
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
+    from planck.cli.tell.figures import say_proof  # no help needs it
+
+    for text, _ in say_proof(detail):
+        yield f"  {text}"
 
 
 def _export(planck: headless.Planck, options: argparse.Namespace) -> int:

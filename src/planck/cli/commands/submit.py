@@ -13,6 +13,7 @@ from planck.cli.parser import (
     MAX_STEPS,
     MODE,
     MODES,
+    add_checks,
     add_server,
     add_shared_options,
     amount,
@@ -58,6 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-budget-usd", type=amount, default=None, metavar="X", help=MAX_BUDGET)
     parser.add_argument("--max-steps", type=positive, default=None, metavar="N", help=MAX_STEPS)
     add_shared_options(parser)
+    add_checks(parser)
     parser.add_argument(
         "--on-loss",
         choices=("continue", "stop"),

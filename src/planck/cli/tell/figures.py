@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from planck.headless import RunResult
 from planck.records.events import TurnStatus
+from planck.records.visible import fit_line
 
 if TYPE_CHECKING:  # it reads commands: nothing that a start needs
-    from planck.headless import Evidence
+    from planck.headless import Evidence, SessionDetail
 
 
 def format_count(number: int) -> str:
@@ -56,6 +57,23 @@ def summarise(result: RunResult, status: str = "") -> str:
         return f"{how} before the first response was complete · {spent}{took}"
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
     return f"{f'{how} · ' if status else ''}{steps} · {spent} · {took}"
+
+
+def say_proof(result: "RunResult | SessionDetail") -> list[tuple[str, str]]:
+    """Returns, each with its style, how the checks ended and which claims the log does not bear out."""
+    lines = []
+    for check in result.checks:
+        again = f" after {check.attempts} attempts" if check.attempts > 1 else ""
+        how = "passed" if check.ok else f"exit code {check.exit_code}" if check.exit_code else "not proven"
+        lines.append((f"{'✓' if check.ok else '!'} Check {check.command}: {how}{again}", check.ok))
+    for claim in result.evidence.claims:
+        if claim.verdict != "proven":
+            lines.append((f'! {claim.agent} claimed "{claim.text}": {claim.verdict} by the log', False))
+    return [(fit_line(text, _PROOF), "dim" if good else "yellow") for text, good in lines]
+
+
+_PROOF = 200
+"""Columns of a command or a claim that is named."""
 
 
 def say_evidence(evidence: "Evidence") -> tuple[str, str]:

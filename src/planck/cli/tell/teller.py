@@ -331,14 +331,37 @@ class Teller:
             return self._echo(data) if self._echoes else []
         if data.get("origin") == "planck" and data["from"] in self._failed:
             return []
+        runtime = data.get("origin") == "planck" and data.get("outcome")
+        sender: list[Span] = (
+            [("planck ", "bold"), (f"about {self.name(data['from'])} ", self.style(data["from"]))]
+            if runtime
+            else self._prefix(data["from"], always=True)
+        )
         prefix = (
-            *self._prefix(data["from"], always=True),
+            *sender,
             (f"→ {self.name(data['to'])} ", self.style(data["to"])),
             (f"{data['kind']}: ", "dim"),
         )
         if data["kind"] == "response" and data["text"].strip() == self._said.get(data["from"]):
-            return [Told(((*prefix, ("same as the message above", "dim")),), wraps=True)]
-        return [Said(prefix, data["text"])]
+            same = Told(((*prefix, ("same as the message above", "dim")),), wraps=True)
+            return [same, *self._judge_claims(data)]
+        return [Said(prefix, data["text"]), *self._judge_claims(data)]
+
+    def _judge_claims(self, data: dict[str, Any]) -> list[Block]:
+        """What the log says of each claim that is not so."""
+        return [
+            self._note(data["from"], f'! claim "{claim["text"]}": {claim["verdict"]} by the log', "yellow")
+            for claim in data.get("claims") or ()
+            if claim["verdict"] != "proven"
+        ]
+
+    def _tell_check(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        mark, how = ("✓", "passed") if data["ok"] else ("✗", f"exit code {data['exit_code']}")
+        if data["exit_code"] is None:
+            how = "not run" if data.get("refused") else "did not end in time"
+        why = f": {data['output']}" if data.get("refused") else ""
+        text = f"{mark} check {data['command']} · {how}{why}"
+        return [self._note(event.agent_id, text, "" if data["ok"] else "yellow")]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
         text = data.get("typed") or data["text"]
@@ -489,6 +512,7 @@ _HANDLERS = {
     "error": Teller._fail,
     "compacted": Teller._compact,
     "budget": Teller._tell_budget,
+    "checked": Teller._tell_check,
     "view_opened": Teller._open_view,
     "view_dropped": Teller._drop_view,
     "landing_proposed": Teller._propose_landing,

@@ -50,6 +50,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     opts: Mapping[str, Any] = {}
     """Parameters for its model."""
     compactor: str = ""
+    done_when: Sequence[str] = ()
+    """Commands that must exit 0 before a task of it counts as done; Planck runs them."""
     base_prompt: bool = True
     """False leaves out what Planck tells every agent of its team and its environment."""
 
@@ -160,7 +162,7 @@ def read_member(
 def _read_member(member: object) -> MemberEntry:
     if not isinstance(member, Member):
         raise refuse(f"{member!r} is not a Member. Create one with Member(type=...).")
-    for name in ("tools", "skills", "roots"):
+    for name in ("tools", "skills", "roots", "done_when"):
         if isinstance(given := getattr(member, name), str) or not isinstance(given, Sequence):
             raise refuse(f"{name} of {_name(member)!r} must be a list, not {given!r}.")
     if not isinstance(member.opts, Mapping):
@@ -175,6 +177,7 @@ def _read_member(member: object) -> MemberEntry:
         for name in ("type", "name", "description", "system_prompt", "compactor", "base_prompt", "workspace")
     }
     shape |= {"skills": list(member.skills), "roots": list(member.roots), "opts": dict(member.opts)}
+    shape["done_when"] = list(member.done_when)
     shape["tools"] = [tool if isinstance(tool, str) else tool.name for tool in _drop_team_tools(member)]
     if member.budget is not None:
         shape["budget"] = member.budget

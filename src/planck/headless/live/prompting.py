@@ -82,6 +82,8 @@ class PromptSender:
             team = self._parts.team
             if not steer and member is team.orchestrator:
                 self.prompted = self._parts.opened.store.head
+                if team.settled:
+                    self._parts.wired.checks.begin_run(self.prompted)
             taken = await team.mail.prompt(
                 member, message, steer=steer, origin=origin, request=request, id=id
             )

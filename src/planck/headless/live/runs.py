@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,7 +17,10 @@ from planck.records.events import ErrorEvent, Origin, TurnStatus
 from planck.records.messages import UserMessage
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.session.result import ChangedFile, RunResult, RunTally, describe_budget, fail_result, mark_stopped
+from planck.session.result import RunResult, RunTally, describe_budget, fail_result, mark_stopped
+
+if TYPE_CHECKING:
+    pass
 
 _running: ContextVar[frozenset[str]] = ContextVar("planck_running", default=frozenset())
 """The sessions whose run the present code is a part of: that of a tool or a hook."""
@@ -27,6 +30,8 @@ _SAID_AGAIN = (
     f"text {_SAME_TEXTS} times and was stopped. Tell the orchestrator what to do instead, or fix the hook."
 )
 _SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
+_COMPARED = 100
+"""Files that a run changed and that are compared at a time; their old contents are in memory together."""
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
@@ -40,6 +45,8 @@ class SessionRuns:
         self._clock = clock
         self._changes = RunChanges(parts)
         self._stopped: TurnStatus | None = None
+        self._checking: asyncio.Future[str] | None = None
+        """The checks of a run while they run."""
         self._withheld: Err | None = None
         """Why a hook of the program does not let the answer of this run out."""
         self._lock = asyncio.Lock()
@@ -68,7 +75,8 @@ class SessionRuns:
     async def _run_alone(
         self, prompt: str | UserMessage | None, timeout: float | None, origin: Origin
     ) -> RunResult:
-        began, tally = self._clock.monotonic(), RunTally(self._parts.team.orchestrator.id)
+        began, parts = self._clock.monotonic(), self._parts
+        tally = RunTally(parts.team.orchestrator.id, parts.wired.proof, parts.opened.store.head)
         within = _running.set(_running.get() | {self._parts.opened.id})
         try:
             return await self._run_counted(prompt, timeout, origin, began, tally)
@@ -108,7 +116,8 @@ class SessionRuns:
                     await self._parts.aclose()
                 raise
         took = round((self._clock.monotonic() - began) * 1000)
-        result = self._summarise(tally, took, await self._changes.find(tally))
+        demands = {**self._parts.wired.checks.demands, "changes": await self._changes.find(tally)}
+        result = self._summarise(tally, took, demands)
         if self._withheld:
             return fail_result(msgspec.structs.replace(result, text=""), self._withheld)
         return mark_stopped(result, self._stopped) if self._stopped else result
@@ -160,7 +169,40 @@ class SessionRuns:
             await _cancel(running)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook or check sends it on."""
+        while True:
+            await self._settle_past_hooks()
+            if self._withheld or not await self._go_on_to_green():
+                return
+
+    async def _go_on_to_green(self) -> bool:
+        """Runs the checks that the run needs; returns whether somebody is at work again after them."""
+        checks, team = self._parts.wired.checks, self._parts.team
+        lead = team.orchestrator
+        if not checks.needed(lead.actor.agent):
+            return False
+        if self._sum_up(self._sender.prompted).status is not TurnStatus.COMPLETED:
+            return False
+        self._checking = asyncio.ensure_future(checks.review_run(lead.actor.agent))
+        try:
+            await asyncio.wait({self._checking})
+            if self._checking.cancelled():  # the user ended the checks
+                self._stopped = self._stopped or TurnStatus.INTERRUPTED
+                return False
+            told = self._checking.result()
+        finally:
+            await _cancel(self._checking)
+            self._checking = None
+        if not told:
+            return not team.settled  # somebody went on meanwhile: what they change is checked, too
+        return not isinstance(await team.mail.prompt(lead, told, origin=Origin.PLANCK), Err)
+
+    def stop_checking(self) -> None:
+        """Ends the checks of a run and what they started; the run then counts as interrupted."""
+        if self._checking:
+            self._checking.cancel()
+
+    async def _settle_past_hooks(self) -> None:
         said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._parts.team.wait_until_settled()
@@ -168,7 +210,7 @@ class SessionRuns:
             program = self._parts.wired.hooks.program
             if not program and not self._parts.wired.hooks.has("Stop"):
                 return
-            result = self._summarise(self._count(self._sender.prompted), None, ())
+            result = self._sum_up(self._sender.prompted)
             if result.status is not TurnStatus.COMPLETED:
                 return
             said.append(result.text)
@@ -196,12 +238,18 @@ class SessionRuns:
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """Ends every turn; the result of this run says so."""
         self._stopped = status
+        self.stop_checking()
         await self._parts.team.halt(status)
 
     def result(self, after: int, duration_ms: int | None = None) -> RunResult:
-        """What the events after a number come to."""
+        """What the events after a number come to, and whether that is what the run has to prove."""
         tally = self._count(after)
-        return self._summarise(tally, duration_ms, self._changes.find_now(tally))
+        demands = {**self._parts.wired.checks.demands, "changes": self._changes.find_now(tally)}
+        return self._summarise(tally, duration_ms, demands)
+
+    def _sum_up(self, after: int) -> RunResult:
+        """The same, held to no proof."""
+        return self._summarise(self._count(after), None, {})
 
     def _count(self, after: int) -> RunTally:
         tally = RunTally(self._parts.team.orchestrator.id)
@@ -209,9 +257,7 @@ class SessionRuns:
             tally.add(event)
         return tally
 
-    def _summarise(
-        self, tally: RunTally, duration_ms: int | None, changes: tuple[ChangedFile, ...]
-    ) -> RunResult:
+    def _summarise(self, tally: RunTally, duration_ms: int | None, demands: dict[str, Any]) -> RunResult:
         team = self._parts.team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more
@@ -221,7 +267,7 @@ class SessionRuns:
             session_id=self._parts.opened.id,
             session_name=self._parts.opened.name,
             duration_ms=duration_ms,
-            changes=changes,
+            **demands,
         )
 
 

@@ -53,6 +53,9 @@ class SessionUndo:
                 undo.describe_restored(left.untold), self._parts.team.members
             )
 
+    def _old_contents(self) -> undo.OldContents:
+        return self._parts.old_contents()
+
     def _find_root(self, confined: bool) -> Root:
         if confined and self._parts.wired.mode is not Mode.FULL:
             return self._parts.wired.open_root()

@@ -77,6 +77,8 @@ def carry_over(left: Left, configured: Mode, *, ours: bool, alone: bool = True) 
     ):  # a run in which nobody could be asked: its flags were for that run
         return RunOptions(mode=mode)
     carried = {name: getattr(options, name) for name in RECORDED} | {"mode": mode}
+    if not ours:  # commands of somebody else: nobody here has asked for them
+        carried |= {"checks": (), "require_proof": False}
     if options.max_steps == options.limits.get("steps"):
         carried["max_steps"] = None
     if options.budget is not None:

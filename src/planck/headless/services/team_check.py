@@ -47,7 +47,8 @@ async def find_problems(runtime: Runtime, alias_or_path: str, tools: Iterable[st
 def find_unkept(project: Project, team: str) -> list[str]:
     """Names what a team asks for and does not get; its start reports everything else."""
     with suppress(PlanckError):
-        return teams.find_unbuilt(teams.find_team(team, project.resources.team_dirs()))
+        path = teams.find_team(team, project.resources.team_dirs())
+        return [*teams.find_unbuilt(path), *teams.find_unrun(path, project.doubt(path))]
     return []
 
 

@@ -78,7 +78,9 @@ class FileLibrary:
     def claim(self, id: str, wanted: str, ids: Ids) -> Claim:
         """Takes the wanted name if it is free, or a random one; waits for others, and for the disk."""
         with self.hold_names():
-            if any(not is_left_behind(path) for path in self._look_up_id(id)):
+            # Also one whose log is not there yet: it is being made, and its lock is held.
+            known = self._index.find_id(id)
+            if known and not is_left_behind(known):
                 raise refuse_taken_id(id)
             name = self.choose_name(wanted, ids)
             path = self.make_path(id, name)

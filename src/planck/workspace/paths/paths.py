@@ -503,7 +503,7 @@ class Slot:
         self._name = name
         self._root = root
         self._found: tuple[int, int, int, int] | None = None
-        self.view = "" if root.view is None else root.view.id
+        self.view: str = "" if root.view is None else root.view.id
         self.whole = False
         """Whether it is known by its absolute path: it is in a directory beside the workspace."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from planck.closing import close_all
 from planck.records.outcome import PlanckError
 from planck.workspace.process.process import Job
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 REMEMBERED = 64
 """Commands that ended and can still be named: each has the ends of its output in memory."""
@@ -78,7 +78,10 @@ class Jobs:
 
     limit = 16
 
-    def __init__(self) -> None:
+    def __init__(self, hear_end: Callable[[ShellCommand], None] = lambda command: None) -> None:
+        """`hear_end` is told of each command in the background that ended and that nobody killed."""
+        self._hear_end = hear_end
+        self._killed: set[str] = set()
         self._jobs: dict[str, Job] = {}
         self._commands: dict[str, ShellCommand] = {}
         """By call; in the background also those that ended and can still be named."""
@@ -130,7 +133,7 @@ class Jobs:
         self._jobs[handle] = job
         if commit is not None:
             self._commits[handle] = commit
-            self._settling[handle] = asyncio.ensure_future(self._settle(handle, job, commit))
+        self._settling[handle] = asyncio.ensure_future(self._settle(handle, job))
         ended = [handle for handle, job in self._jobs.items() if not job.running]
         for forgotten in ended[:-REMEMBERED]:
             await self.kill(forgotten)  # what left its containment may still hold the pipe
@@ -144,6 +147,7 @@ class Jobs:
         """The job, ended; None for a handle nobody gave out."""
         job = self._jobs.get(handle)
         if job is not None:
+            self._killed.add(handle)
             await job.kill()
         if settling := self._settling.get(handle):
             await asyncio.wait({settling})
@@ -157,15 +161,21 @@ class Jobs:
 
     async def aclose(self) -> None:
         jobs, self._jobs = self._jobs, {}
+        self._killed |= set(jobs)
         await close_all(*(job.kill for job in jobs.values()))
         if settling := set(self._settling.values()):
             await asyncio.wait(settling)
 
-    async def _settle(self, handle: str, job: Job, commit: "Commit") -> None:
+    async def _settle(self, handle: str, job: Job) -> None:
         try:
             await job.wait()
-            await commit(ended=True)
+            if commit := self._commits.get(handle):
+                await commit(ended=True)
+            ended = next((one for one in self._commands.values() if one.job is job), None)
+            if ended and handle not in self._killed:
+                self._hear_end(ended)
         except (PlanckError, OSError):  # the log may be closed or full: a resume finds the spool
             log.exception("What a background command changed was not recorded: %s", handle)
         finally:
-            del self._commits[handle], self._settling[handle]
+            self._commits.pop(handle, None)
+            del self._settling[handle]

@@ -72,7 +72,7 @@ class Command:
 
     def __init__(self, pid: int, listener: int, status: socket.socket, images: Images) -> None:
         self.pid = pid
-        self.pidfd = os.pidfd_open(pid)
+        self.pidfd: int = os.pidfd_open(pid)
         self.listener: int | None = listener
         self.status = status
         self.images: Images | None = images

@@ -37,9 +37,9 @@ class OverlayView:
         """Mounts it, also one that was mounted before; waits for the disk, so call it in a thread."""
         self.id = id
         self.base = base
-        self.layers = tuple(layers)
+        self.layers: tuple[str, ...] = tuple(layers)
         self._home = home
-        self.folder = f"{home}/{id}"
+        self.folder: str = f"{home}/{id}"
         owner = _find_owner(base)
         self._lock = _prepare(self.folder, owner)
         try:
@@ -52,7 +52,7 @@ class OverlayView:
         self._words = _words(self._user, self._mounts, owner)
         self._planner: Planner | None = None
         self._owner = owner
-        self.closed = False
+        self.closed: bool = False
 
     @property
     def fds(self) -> tuple[int, ...]:

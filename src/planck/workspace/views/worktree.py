@@ -31,8 +31,8 @@ class Worktree:
         self._environment = environment
         self.id = id
         self.base = base
-        self.layers = tuple(layers)
-        self.folder = f"{home}/{id}"
+        self.layers: tuple[str, ...] = tuple(layers)
+        self.folder: str = f"{home}/{id}"
         self.path = self.upper = f"{self.folder}/upper"
         self._lock = os.open(f"{self.folder}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -43,8 +43,8 @@ class Worktree:
                 ErrorKind.WRITER_CONFLICT,
                 f"The worktree {self.path!r} is in use by another process. End that process first.",
             ) from None
-        self.root = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self.closed = False
+        self.root: int = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.closed: bool = False
 
     @classmethod
     def make(
