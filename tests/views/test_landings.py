@@ -1,6 +1,7 @@
 """What may land, what may not, and what is never lost: landings of real views, without a team."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,33 @@ async def test_a_link_that_leads_out_does_not_land(bed: Bed, do: Callable[[Path]
     assert isinstance(refused, Refused)
     assert "leads out of the workspace" in refused.text
     assert read_tree(bed.work) == before
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755])
+async def test_a_file_that_would_run_as_its_owner_does_not_land(bed: Bed, mode: int) -> None:
+    ben = bed.open("ben")
+    (ben / "tool").write_text("#!/bin/sh\n")
+    (ben / "tool").chmod(mode)
+    refused = await bed.landings.propose("ben", "t")
+    assert isinstance(refused, Refused)
+    assert "tool: it sets the user or group id" in refused.text
+    assert not (bed.work / "tool").exists()
+    (ben / "tool").chmod(0o755)
+    assert isinstance(await bed.landings.propose("ben", "t"), Landed)
+    assert (bed.work / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+async def test_names_that_are_not_utf8_land_and_the_view_goes_on(bed: Bed) -> None:
+    names = [os.fsdecode(name) for name in (b"a\nb", b"bad\xff", b"c\\,d:e")]
+    ben = bed.open("ben")
+    (ben / os.fsdecode(b"d\xfe")).mkdir()
+    for name in (*names, os.fsdecode(b"d\xfe/in")):
+        (ben / name).write_text("x\n")
+    for text in ("x\n", "y\n"):
+        (ben / names[1]).write_text(text)
+        assert isinstance(await bed.landings.propose("ben", "t"), Landed)
+        assert (bed.work / names[1]).read_text() == text
+    assert read_tree(ben) == read_tree(bed.work)
 
 
 async def test_protected_names_of_a_view_never_land(bed: Bed) -> None:
