@@ -156,6 +156,19 @@ async def test_nothing_else_waits_for_a_view_whose_program_hangs(
 
 
 @bubblewrap
+async def test_a_command_runs_though_its_user_cannot_reach_what_is_shown_of_our_home(
+    tree: Tree, folder: Path
+) -> None:
+    tools = folder / "closed" / "tools"
+    tools.mkdir(parents=True)
+    tools.parent.chmod(0o700)
+    base = str(tree.base)
+    rights = Confinement(Mode.WORKSPACE, (base,), (base,), hidden=(str(tools.parent),), shown=(str(tools),))
+    wanted = Command(shell("echo runs"), tree.view.root, {"PATH": "/usr/bin:/bin"}, rights, view=tree.view)
+    assert (await run(wanted, timeout=30)).output == "runs\n"
+
+
+@bubblewrap
 async def test_a_command_in_a_view_has_three_descriptors(tree: Tree) -> None:
     for mode in (Mode.WORKSPACE, Mode.FULL):
         # Not by a list of the folder, which takes a descriptor itself.
