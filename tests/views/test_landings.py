@@ -29,7 +29,7 @@ from planck.workspace.views.layers import Layers
 from planck.workspace.views.mounting import Opener
 from planck.workspace.views.overlay import OverlayView
 from tests.ports import CountedIds, FixedClock
-from tests.views.place import git, make_repository, read_tree
+from tests.views.place import NOBODY, git, make_repository, read_tree
 
 LINES = [f"line {number}\n" for number in range(20)]
 
@@ -199,6 +199,26 @@ async def test_a_file_that_would_run_as_its_owner_does_not_land(bed: Bed, mode: 
     (ben / "tool").chmod(0o755)
     assert isinstance(await bed.landings.propose("ben", "t"), Landed)
     assert (bed.work / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_what_root_lands_belongs_to_the_owner_of_the_workspace(folder: Path) -> None:
+    bed = Bed(folder)  # where another user can reach it
+    for place in (bed.work, *bed.work.rglob("*")):
+        os.chown(place, NOBODY, NOBODY, follow_symlinks=False)
+    ben = bed.open("ben")
+    view = bed.find("ben")
+    assert view is not None
+    with view.acting():
+        (ben / "made/deep").mkdir(parents=True)
+        (ben / "made/deep/x").write_text("x\n")
+        (ben / "link").symlink_to("made")
+        change(ben, 3, "ben's\n")
+    landed = await bed.landings.propose("ben", "t")
+    assert isinstance(landed, Landed)
+    assert landed.paths == ("link", "made", "made/deep", "made/deep/x", "text")
+    assert {(bed.work / path).lstat().st_uid for path in landed.paths} == {NOBODY}
+    await bed.aclose()
 
 
 async def test_names_that_are_not_utf8_land_and_the_view_goes_on(bed: Bed) -> None:
