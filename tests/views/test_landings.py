@@ -221,6 +221,23 @@ async def test_what_root_lands_belongs_to_the_owner_of_the_workspace(folder: Pat
     await bed.aclose()
 
 
+async def test_what_git_ignores_beside_a_submodule_does_not_land(bed: Bed, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "x").write_text("x\n")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        git(part, *words)
+    git(bed.work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "part")
+    git(bed.work, "commit", "-qm", "part")
+    ben = bed.open("ben")
+    (ben / "part/new").write_text("new\n")
+    (ben / "src/made.log").write_text("made\n")
+    (ben / "src/new").write_text("new\n")
+    landed = await bed.landings.propose("ben", "t")
+    assert isinstance(landed, Landed)
+    assert landed.paths == ("part/new", "src/new")
+
+
 async def test_names_that_are_not_utf8_land_and_the_view_goes_on(bed: Bed) -> None:
     names = [os.fsdecode(name) for name in (b"a\nb", b"bad\xff", b"c\\,d:e")]
     ben = bed.open("ben")

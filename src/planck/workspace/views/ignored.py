@@ -9,6 +9,8 @@ from planck.workspace.views.view import View
 
 _PATIENCE = 60.0
 _ASK = ("check-ignore", "-z", "--stdin")
+_ASK_RULES = ("check-ignore", "--no-index", "-z", "--stdin")
+"""By the rules alone: with its index git refuses every question with a path in a submodule among them."""
 
 
 def find_ignored(view: View, paths: Sequence[str]) -> set[str]:
@@ -20,11 +22,18 @@ def find_ignored(view: View, paths: Sequence[str]) -> set[str]:
 
 def _ask(view: View, paths: Sequence[str]) -> bytes | None:
     """Returns git's answer; None where this is not a repository."""
+    for words in (_ASK, _ASK_RULES):
+        if (said := _ask_git(view, words, paths)) is not None:
+            return said
+    return None
+
+
+def _ask_git(view: View, words: Sequence[str], paths: Sequence[str]) -> bytes | None:
     said = b"".join(os.fsencode(path) + b"\0" for path in paths)
     try:
         return ask_git(
             f"/proc/self/fd/{view.root}",
-            _ASK,
+            words,
             {},
             said=said,
             before=view.words(),
