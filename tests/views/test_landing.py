@@ -324,6 +324,15 @@ async def test_the_undo_that_a_landing_names_works_though_another_session_was_la
     assert list_changed(workers.work) == []
 
 
+async def test_a_landing_of_what_the_workspace_has_already_says_so(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    sessions = [await workers.leave_changes() for _ in range(2)]
+    assert "Landed 2 names" in workers.run("land", sessions[0]).stdout
+    again = workers.run("land", sessions[1])
+    assert again.returncode == 0
+    assert again.stdout.endswith("Nothing to change: the workspace has these changes already.\n")
+
+
 async def test_a_view_with_nothing_but_what_git_ignores_can_be_dropped(tmp_path: Path) -> None:
     bench, done = await run_isolated(tmp_path, command="echo x > made.log")
     name = re.search(r"Session ([\w-]+) saved", done.err)[1]  # type: ignore[index]

@@ -27,6 +27,8 @@ def preview(waiting: Waiting) -> str:
 
 def describe_landed(landed: Landed, session: str) -> str:
     """`session`: its name, for the undo: it need not be the last one."""
+    if not landed.paths and not landed.skipped:
+        return "Nothing to change: the workspace has these changes already."
     lines = (
         [f"Landed {len(landed.paths)} {_plural(len(landed.paths))}: {_name(landed.paths)}"]
         if landed.paths
