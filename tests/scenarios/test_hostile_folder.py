@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from tests.command import Bench
+from planck.workspace.git.plumbing import GitError, ask_git
+from tests.command import FULL, Bench
 from tests.tools.external_bench import write_tool
+from tests.views.place import git
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -364,12 +366,68 @@ async def test_no_name_in_a_shared_folder_can_be_foretold(tmp_path: Path) -> Non
     assert list(shared.iterdir()) == []
 
 
-def test_the_runtime_calls_git_in_two_places_only() -> None:
-    """Any git command in a checkout can run what its configuration says: the one place looks there first.
+def test_the_runtime_calls_git_in_three_places_only() -> None:
+    """Any git command in a checkout can run what its configuration says. `checkout` looks there first, and
+    `plumbing` runs nothing that could: its commands apply no filter, and the rest is turned off for them.
 
-    The other is a node's, for clones that it made itself, with no hook and no command of theirs.
+    The third is a node's, for clones that it made itself, with no hook and no command of theirs.
     """
     source = Path(__file__).parents[2] / "src" / "planck"
     calls = re.compile(r"""_program\(["']git["']\)|which\(["']git["']|[(\[]["']git["'], ["']""")
     found = [path.name for path in source.rglob("*.py") if calls.search(path.read_text())]
-    assert sorted(found) == ["checkout.py", "clones.py"]
+    assert sorted(found) == ["checkout.py", "clones.py", "plumbing.py"]
+
+
+def make_partial_clone(work: Path, canary: Path) -> None:
+    """A repository that lacks a folder, so that git would fetch it, by a command of its configuration."""
+    git(work, "init", "-q")
+    for name in ("a/f", "b/f"):
+        (work / name).parent.mkdir()
+        (work / name).write_text(f"{name}\n")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "first")
+    git(work, "sparse-checkout", "init", "--cone", "--sparse-index")
+    git(work, "sparse-checkout", "set", "a")
+    tree = git(work, "rev-parse", "HEAD:b").strip()
+    (work / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::touch {canary}",
+        "protocol.ext.allow": "always",
+        "core.fsmonitor": f"touch {canary}",
+        "core.hooksPath": "hooks",
+    }
+    for name, value in settings.items():
+        git(work, "config", name, value)
+    for name in ("post-index-change", "reference-transaction"):
+        hook = work / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {canary}\n")
+        hook.chmod(0o755)
+
+
+@pytest.mark.parametrize("land", ["auto", "branch:new"])
+async def test_an_isolated_run_starts_nothing_that_the_repository_names(tmp_path: Path, land: str) -> None:
+    call = chat.calls(("bash", {"command": "echo y > a/f; echo z > a/new"}))
+    async with WireServer([call, chat.text("Done.")]) as server:
+        bench = Bench(tmp_path, server.url)
+        make_partial_clone(bench.work, tmp_path / "canary")
+        (tmp_path / "canary").unlink(missing_ok=True)
+        done = await bench.run("run", "hi", "--isolated", "--land", land, *FULL)
+    assert done.code == 0
+    assert done.out == "Done.\n"
+    assert not (tmp_path / "canary").exists()
+    assert (bench.work / "a/f").read_text() == ("y\n" if land == "auto" else "a/f\n")
+
+
+def test_git_is_asked_for_nothing_that_applies_a_filter_of_the_repository(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "filter.theirs.clean", f"touch {tmp_path}/canary; cat")
+    (tmp_path / ".gitattributes").write_text("* filter=theirs\n")
+    with pytest.raises(GitError, match="may start programs"):
+        ask_git(str(tmp_path), ("add", "--all"), {})
+    with pytest.raises(ValueError, match="status"):
+        ask_git(str(tmp_path), ("status",), {})
+    assert not (tmp_path / "canary").exists()

@@ -232,7 +232,7 @@ async def test_what_is_left_in_a_view_lands_by_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     assert place.changed() == {"shared.txt", "src/file1.txt"}
     assert place.run("land", id).returncode == 2
-    landing = re.search(r"planck undo --call ([\w-]+)", done.stdout)[1]  # type: ignore[index]
+    landing = re.search(r"planck undo -r [\w-]+ --call ([\w-]+)", done.stdout)[1]  # type: ignore[index]
     assert place.run("undo", "-r", id, "--call", landing, "--yes").returncode == 0
     assert read_tree(place.work) == before
 
@@ -277,9 +277,10 @@ async def test_a_view_that_conflicts_is_kept_and_one_that_is_dropped_is_gone(tmp
     assert not (place.home / "views" / id).exists()
 
 
-async def run_isolated(tmp_path: Path, *words: str) -> tuple[Bench, Done]:
-    """Runs one agent that edits a file; `words` are added to the command line."""
-    server = WireServer([chat.calls(edit("line 3\n", "its\n")[0]), chat.text("changed it")])
+async def run_isolated(tmp_path: Path, *words: str, command: str = "") -> tuple[Bench, Done]:
+    """Runs one agent that edits a file, or runs a command; `words` are added to the command line."""
+    call = ("bash", {"command": command}) if command else edit("line 3\n", "its\n")[0]
+    server = WireServer([chat.calls(call), chat.text("changed it")])
     async with server:
         bench = Bench(tmp_path, server.url)
         bench.work.rmdir()
@@ -293,6 +294,52 @@ async def run_isolated(tmp_path: Path, *words: str) -> tuple[Bench, Done]:
 
 def list_changed(work: Path) -> list[str]:
     return [line[3:] for line in git(work, "status", "--porcelain", "-uall").splitlines()]
+
+
+async def test_a_session_with_work_that_did_not_land_is_not_deleted(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    session = await workers.leave_changes()
+    refused = workers.run("sessions", "delete", session, "--yes")
+    assert refused.returncode == 5, refused
+    assert "changes that did not land" in refused.stderr
+    assert re.search(r'"planck land [\w-]+ --drop"', refused.stderr)
+    assert workers.run("land", session, "--drop").returncode == 0
+    assert workers.run("sessions", "delete", session, "--yes").returncode == 0
+    assert not [*(workers.home / "views").iterdir()]
+
+
+async def test_the_undo_that_a_landing_names_works_though_another_session_was_last(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    session = await workers.leave_changes()
+    await workers.leave_changes()
+    doctor = workers.run("doctor").stdout
+    assert (
+        f'has changes that have not landed: 0.0 MiB, used today. Land them with "planck land {session}"'
+        in (doctor)
+    )
+    landed = workers.run("land", session)
+    words = re.search(r'Undo: "planck ([^"]+)"', landed.stdout)[1].split()  # type: ignore[index]
+    assert list_changed(workers.work) == ["shared.txt", "src/file1.txt"]
+    assert workers.run(*words, "--yes").returncode == 0
+    assert list_changed(workers.work) == []
+
+
+async def test_a_landing_of_what_the_workspace_has_already_says_so(tmp_path: Path) -> None:
+    workers = Workers(tmp_path)
+    sessions = [await workers.leave_changes() for _ in range(2)]
+    assert "Landed 2 names" in workers.run("land", sessions[0]).stdout
+    again = workers.run("land", sessions[1])
+    assert again.returncode == 0
+    assert again.stdout.endswith("Nothing to change: the workspace has these changes already.\n")
+
+
+async def test_a_view_with_nothing_but_what_git_ignores_can_be_dropped(tmp_path: Path) -> None:
+    bench, done = await run_isolated(tmp_path, command="echo x > made.log")
+    name = re.search(r"Session ([\w-]+) saved", done.err)[1]  # type: ignore[index]
+    assert "Nothing to land" in (await bench.run("land", name)).out
+    dropped = await bench.run("land", name, "--drop")
+    assert (dropped.code, dropped.out) == (0, "Dropped the view of orchestrator.\n"), dropped
+    assert (await bench.run("sessions", "delete", name, "--yes")).code == 0
 
 
 async def test_an_isolated_run_leaves_the_workspace_alone_until_it_lands(tmp_path: Path) -> None:

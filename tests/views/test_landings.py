@@ -1,6 +1,7 @@
 """What may land, what may not, and what is never lost: landings of real views, without a team."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from planck.workspace.views.layers import Layers
 from planck.workspace.views.mounting import Opener
 from planck.workspace.views.overlay import OverlayView
 from tests.ports import CountedIds, FixedClock
-from tests.views.place import git, make_repository, read_tree
+from tests.views.place import NOBODY, git, make_repository, read_tree
 
 LINES = [f"line {number}\n" for number in range(20)]
 
@@ -184,6 +185,70 @@ async def test_a_link_that_leads_out_does_not_land(bed: Bed, do: Callable[[Path]
     assert isinstance(refused, Refused)
     assert "leads out of the workspace" in refused.text
     assert read_tree(bed.work) == before
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755])
+async def test_a_file_that_would_run_as_its_owner_does_not_land(bed: Bed, mode: int) -> None:
+    ben = bed.open("ben")
+    (ben / "tool").write_text("#!/bin/sh\n")
+    (ben / "tool").chmod(mode)
+    refused = await bed.landings.propose("ben", "t")
+    assert isinstance(refused, Refused)
+    assert "tool: it sets the user or group id" in refused.text
+    assert not (bed.work / "tool").exists()
+    (ben / "tool").chmod(0o755)
+    assert isinstance(await bed.landings.propose("ben", "t"), Landed)
+    assert (bed.work / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_what_root_lands_belongs_to_the_owner_of_the_workspace(folder: Path) -> None:
+    bed = Bed(folder)  # where another user can reach it
+    for place in (bed.work, *bed.work.rglob("*")):
+        os.chown(place, NOBODY, NOBODY, follow_symlinks=False)
+    ben = bed.open("ben")
+    view = bed.find("ben")
+    assert view is not None
+    with view.acting():
+        (ben / "made/deep").mkdir(parents=True)
+        (ben / "made/deep/x").write_text("x\n")
+        (ben / "link").symlink_to("made")
+        change(ben, 3, "ben's\n")
+    landed = await bed.landings.propose("ben", "t")
+    assert isinstance(landed, Landed)
+    assert landed.paths == ("link", "made", "made/deep", "made/deep/x", "text")
+    assert {(bed.work / path).lstat().st_uid for path in landed.paths} == {NOBODY}
+    await bed.aclose()
+
+
+async def test_what_git_ignores_beside_a_submodule_does_not_land(bed: Bed, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "x").write_text("x\n")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        git(part, *words)
+    git(bed.work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "part")
+    git(bed.work, "commit", "-qm", "part")
+    ben = bed.open("ben")
+    (ben / "part/new").write_text("new\n")
+    (ben / "src/made.log").write_text("made\n")
+    (ben / "src/new").write_text("new\n")
+    landed = await bed.landings.propose("ben", "t")
+    assert isinstance(landed, Landed)
+    assert landed.paths == ("part/new", "src/new")
+
+
+async def test_names_that_are_not_utf8_land_and_the_view_goes_on(bed: Bed) -> None:
+    names = [os.fsdecode(name) for name in (b"a\nb", b"bad\xff", b"c\\,d:e")]
+    ben = bed.open("ben")
+    (ben / os.fsdecode(b"d\xfe")).mkdir()
+    for name in (*names, os.fsdecode(b"d\xfe/in")):
+        (ben / name).write_text("x\n")
+    for text in ("x\n", "y\n"):
+        (ben / names[1]).write_text(text)
+        assert isinstance(await bed.landings.propose("ben", "t"), Landed)
+        assert (bed.work / names[1]).read_text() == text
+    assert read_tree(ben) == read_tree(bed.work)
 
 
 async def test_protected_names_of_a_view_never_land(bed: Bed) -> None:

@@ -116,6 +116,26 @@ def test_nor_after_the_kernel_dropped_what_it_remembers(folder: Path, change: st
         assert _kept(tree.shown()) == _kept(before)
 
 
+def test_names_that_are_not_utf8_are_in_the_layers(folder: Path) -> None:
+    with opened(folder) as tree:
+        for name in (b"bad\xff", b"src/\xfe.txt"):
+            (tree.base / os.fsdecode(name)).write_text("x")
+            layers = tree.take()
+        assert layers[-1] == "layers/1"
+        later = tree.mount("v3", tree.take())
+        try:
+            assert tree.shown(later) == read_tree(tree.base)
+        finally:
+            later._close()
+
+
+def test_a_layer_whose_process_was_killed_before_it_wrote_that_down_is_in_nobodys_way(folder: Path) -> None:
+    with opened(folder) as tree:
+        (tree.home / "layers/state").unlink()
+        assert tree.take() == ("layers/2",)
+        assert tree.shown() == read_tree(tree.base)  # the view has the first one
+
+
 def test_many_layers_on_each_other_are_the_workspace_too(folder: Path) -> None:
     with opened(folder) as tree:
         changes = [*CHANGES.values()]

@@ -1,7 +1,9 @@
 """Commands in a view: the sandbox as anywhere, by what is in the view, with nothing put in the workspace."""
 
+import asyncio
 import os
 import re
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from planck.records.authority import Confinement, Mode
 from planck.workspace.process.containment import Containment, containment
-from planck.workspace.process.process import Command, Completed, run, shell
+from planck.workspace.process.process import Command, Completed, begin, run, shell
 from planck.workspace.sandbox import sandbox
 from planck.workspace.views import planner
 from tests.views.place import Tree, opened, read_tree
@@ -122,6 +124,56 @@ async def test_the_program_that_sets_up_the_sandbox_ends_when_nothing_runs(
     assert process is not None
     process.wait(10)
     assert (await command(tree, "echo 2")).output == "2\n"
+
+
+def confined(tree: Tree, script: str) -> Command:
+    base = str(tree.base)
+    rights = Confinement(Mode.WORKSPACE, (base,), (base,))
+    return Command(shell(script), tree.view.root, {"PATH": "/usr/bin:/bin"}, rights, view=tree.view)
+
+
+@bubblewrap
+async def test_nothing_else_waits_for_a_view_whose_program_hangs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "_PATIENCE", 2.0)
+    with opened(folder) as tree:
+        job = await begin(confined(tree, "read line < /dev/null; sleep 0.2"))
+        process = tree.view._find_planner()._process
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await begin(confined(tree, "true"))
+            assert not await job.wait(0.1)  # it is over, and what it held is not released yet
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert await job.wait(30)
+        await job.kill()
+        assert job.completed().exit_code == 0
+        assert (await command(tree, "echo again")).output == "again\n"
+
+
+@bubblewrap
+async def test_a_command_runs_though_its_user_cannot_reach_what_is_shown_of_our_home(
+    tree: Tree, folder: Path
+) -> None:
+    tools = folder / "closed" / "tools"
+    tools.mkdir(parents=True)
+    tools.parent.chmod(0o700)
+    base = str(tree.base)
+    rights = Confinement(Mode.WORKSPACE, (base,), (base,), hidden=(str(tools.parent),), shown=(str(tools),))
+    wanted = Command(shell("echo runs"), tree.view.root, {"PATH": "/usr/bin:/bin"}, rights, view=tree.view)
+    assert (await run(wanted, timeout=30)).output == "runs\n"
+
+
+@bubblewrap
+async def test_a_command_in_a_view_has_three_descriptors(tree: Tree) -> None:
+    for mode in (Mode.WORKSPACE, Mode.FULL):
+        # Not by a list of the folder, which takes a descriptor itself.
+        script = "for fd in {0..999}; do if [ -e /proc/$$/fd/$fd ]; then echo $fd; fi; done"
+        assert (await command(tree, script, mode)).output.split() == ["0", "1", "2"], mode
 
 
 @bubblewrap

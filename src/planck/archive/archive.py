@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,12 +33,28 @@ from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import IMPORTED, LOST, SessionError, StoreError
 from planck.store.threads import run_blocking
 from planck.toolkit.clock import RandomIds
+from planck.workspace.views.housekeeping import look_at
+from planck.workspace.views.overlay import remove_folder
+
+if TYPE_CHECKING:
+    from planck.store.library import LocalLibrary
 
 _IDS = RandomIds()
 
 
 class Archive(ArchiveReader):
     """The same with what changes them; one that is open somewhere stays as it is."""
+
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        library: "LocalLibrary | None" = None,
+        views: Path | None = None,
+    ) -> None:
+        """`views`: the folder where agents' own views of the workspace lie, by session."""
+        super().__init__(folder, workspace, library)
+        self._views = views
 
     def find_cut_off(self) -> SessionInfo | None:
         """The session of this workspace that was used last, if its process died at work."""
@@ -63,11 +80,23 @@ class Archive(ArchiveReader):
 
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the process, where one has a session open that is to be
-        deleted."""
+        deleted, or names the command, where its agents have changes that did not land."""
         try:
             self._library.check_free(id_or_name)
         except StoreError as refused:
             raise _refuse_deletion(self.info(id_or_name), refused) from None
+        self._check_landed(self.info(id_or_name))
+
+    def _check_landed(self, info: SessionInfo) -> None:
+        """Without its log nobody could land what is left in its views, or know whose it was."""
+        if self._views is None or not look_at(info.id, str(self._views / info.id)).changed:
+            return
+        raise SessionError(
+            ErrorKind.WRITER_CONFLICT,
+            f"Session {info.name!r} was not deleted: its agents have changes that did not land in the "
+            f'workspace. Land them with "planck land {info.name}", or throw them away with '
+            f'"planck land {info.name} --drop".',
+        )
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""
@@ -145,10 +174,14 @@ class Archive(ArchiveReader):
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
         path, info = self._locate(id_or_name)
         try:
+            self._library.check_free(info.id)
+            self._check_landed(info)
             self._library.remove(id_in(path))
         except StoreError as refused:
             raise _refuse_deletion(info, refused) from None
         shutil.rmtree(name_outputs(self._folder, id_in(path)), ignore_errors=True)
+        if self._views is not None:
+            remove_folder(str(self._views / info.id))  # nothing but layers, and views without changes
         Listing(self._folder).forget(path)
         return info
 

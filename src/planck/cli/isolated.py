@@ -85,7 +85,7 @@ async def _finish(
         why = describe_conflicts(landed)
         report_error(ErrorKind.EDIT_CONFLICT, f"The changes did not land: {why}. {_say_left(name)}")
         return ()
-    complain(describe_landed(landed))
+    complain(describe_landed(landed, name))
     return landed.paths
 
 

@@ -175,7 +175,7 @@ class Planck:
         """The stored sessions: to list, look at, fork."""
         from planck.archive.archive import Archive  # a run looks at no other session
 
-        return Archive(self.library.folder, self.workspace, self.library)
+        return Archive(self.library.folder, self.workspace, self.library, self.project.views_folder)
 
     async def __aenter__(self) -> "Planck":
         return self

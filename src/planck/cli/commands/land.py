@@ -45,6 +45,8 @@ async def run(options: argparse.Namespace) -> int:
                     codes.append(
                         headless.Exit.DONE if options.dry_run else await _do(views, waiting, options)
                     )
+                elif options.drop and not options.dry_run:
+                    codes.append(await _drop(views, agent_id))  # what git ignores is in it, or nothing
     if not codes:
         print("Nothing to land: no view of this session has changes.")
         return headless.Exit.USAGE
@@ -53,9 +55,7 @@ async def run(options: argparse.Namespace) -> int:
 
 async def _do(views: StoredViews, waiting: Waiting, options: argparse.Namespace) -> int:
     if options.drop:
-        await views.drop(waiting)
-        print(f"Dropped the view of {waiting.agent}.")
-        return headless.Exit.DONE
+        return await _drop(views, waiting.agent_id)
     if options.branch:
         commit = await views.commit(waiting, options.branch)
         if isinstance(commit, str):
@@ -65,8 +65,14 @@ async def _do(views: StoredViews, waiting: Waiting, options: argparse.Namespace)
     landed = await views.land(waiting)
     if isinstance(landed, tuple):
         return _report(waiting, describe_conflicts(landed))
-    print(describe_landed(landed))
+    print(describe_landed(landed, views.session_name))
     return headless.Exit.FAILURE if landed.skipped else headless.Exit.DONE
+
+
+async def _drop(views: StoredViews, agent_id: str) -> int:
+    await views.drop(agent_id)
+    print(f"Dropped the view of {views.name_of(agent_id)}.")
+    return headless.Exit.DONE
 
 
 def _report(waiting: Waiting, why: str) -> int:

@@ -25,14 +25,17 @@ def preview(waiting: Waiting) -> str:
     return "\n".join(spell_out(line) for line in lines)
 
 
-def describe_landed(landed: Landed) -> str:
+def describe_landed(landed: Landed, session: str) -> str:
+    """`session`: its name, for the undo: it need not be the last one."""
+    if not landed.paths and not landed.skipped:
+        return "Nothing to change: the workspace has these changes already."
     lines = (
         [f"Landed {len(landed.paths)} {_plural(len(landed.paths))}: {_name(landed.paths)}"]
         if landed.paths
         else []
     )
     lines += [f"left alone, because it changed meanwhile: {path}" for path in landed.skipped]
-    lines.append(f'Undo: "planck undo --call {landed.landing}"')
+    lines.append(f'Undo: "planck undo -r {session} --call {landed.landing}"')
     return "\n".join(spell_out(line) for line in lines)
 
 

@@ -232,7 +232,8 @@ def _check_views(folder: str) -> Iterator[Check]:
         days, size = int(held.age_s // 86_400), f"{held.bytes / (1 << 20):,.1f} MiB"
         old = days >= _OLD_DAYS or held.bytes >= _LARGE
         age = f"last used {days} days ago" if days else "used today"
-        detail = f"session {held.session} has changes that have not landed: {size}, {age}"
+        what = f"session {held.session} has changes that have not landed: {size}, {age}"
+        detail = f'{what}. Land them with "planck land {held.session}", or add --drop'
         advice = f"Look at {held.folder}. Resume the session to continue in it." if old else ""
         yield Check("view", "warning" if old else "ok", detail, advice)
 

@@ -57,7 +57,16 @@ class Waiting(msgspec.Struct, frozen=True):
 class StoredViews:
     """The views of a session; while this is open, nobody else has the session."""
 
-    def __init__(self, log: SessionLog, views: SessionViews, landings: Landings, project: Project) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        views: SessionViews,
+        landings: Landings,
+        project: Project,
+        names: Mapping[str, str],
+    ) -> None:
+        """`names`: of agents, by their ids."""
+        self._names = names
         self._log = log
         self._views = views
         self._landings = landings
@@ -67,6 +76,13 @@ class StoredViews:
     def agents(self) -> list[str]:
         """The ids of those that have a view."""
         return [*self._views.by_agent]
+
+    @property
+    def session_name(self) -> str:
+        return self._log.name
+
+    def name_of(self, agent_id: str) -> str:
+        return self._names[agent_id]
 
     async def prepare(self, agent_id: str) -> Waiting | None:
         """Returns what could land now, as the workspace is at this moment; None: nothing was changed."""
@@ -99,9 +115,9 @@ class StoredViews:
         await self._views.drop(waiting.agent_id, "landed")
         return commit
 
-    async def drop(self, waiting: Waiting) -> None:
-        """Throws a view away, with all that was changed in it."""
-        await self._views.drop(waiting.agent_id, "dropped")
+    async def drop(self, agent_id: str) -> None:
+        """Throws a view away, with all that was changed in it, also what git ignores."""
+        await self._views.drop(agent_id, "dropped")
 
     async def _refuse(self, waiting: Waiting, conflicts: Sequence[LandingConflict]) -> None:
         large = bool(waiting.prepared.excess)
@@ -135,7 +151,7 @@ async def open_views(log: SessionLog, project: Project, ids: Ids) -> AsyncGenera
     landings = Landings(views, log.journal, ids, find_worker, images=images, rebased=find_bases(every))
     await views.mount_again([(specs[id], own) for id, own in facts.items() if _is_open(own)], every)
     try:
-        yield StoredViews(log, views, landings, project)
+        yield StoredViews(log, views, landings, project, {id: spec.name for id, spec in specs.items()})
     finally:
         await views.aclose()
 

@@ -58,6 +58,9 @@ def make_plan(proposed: Mapping[str, Proposed], places: Places, landing: str, by
             conflicts[path] = merged
         elif merged != ours[path] and leads_out(path, merged):
             conflicts[path] = f"the link leads out of the workspace, to {merged.target!r}"
+        elif merged != ours[path] and merged.kind == "file" and merged.mode & _SET_ID:
+            # It would run as the user who lands it, for everybody, with content of an agent.
+            conflicts[path] = "it sets the user or group id of who runs it; take that away (chmod ug-s)"
         elif merged != ours[path]:
             wanted[path] = merged
     for path in [*wanted]:
@@ -111,6 +114,7 @@ def merge_states(base: State, ours: State, theirs: State) -> State | str:
 
 
 _THERE = State("other")
+_SET_ID = 0o6000
 
 
 def _merge_files(base: State, ours: State, theirs: State) -> State | str:

@@ -1,24 +1,16 @@
 """A commit on a branch by git's plumbing: neither the working tree nor the user's index is touched."""
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
-from planck.own_code import outside_path
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.process.containment import system_program
-from planck.workspace.process.environment import allowed
+from planck.workspace.git.plumbing import GitError, ask_git
 from planck.workspace.recording.states import NOTHING, State
 
-_PATIENCE = 120.0
-_QUIET = (
-    *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.untrackedCache=false", "-c", "core.quotePath=false"),
-)
 _NONE = "0" * 40
 
 
@@ -40,7 +32,7 @@ class Branch:
         self.name = name
         try:
             self._git("check-ref-format", "--branch", name)
-        except BranchError:
+        except GitError:
             raise BranchError(
                 ErrorKind.INVALID_ARGS,
                 f"{name!r} is not a name that git takes for a branch. Use another one.",
@@ -50,7 +42,7 @@ class Branch:
             self._prefix = (
                 self._git("rev-parse", "--show-prefix").decode(errors="surrogateescape").strip("\n")
             )
-        except BranchError:
+        except GitError:
             raise BranchError(
                 ErrorKind.NOT_FOUND, f"{workspace!r} is not in a git repository. Land it without a branch."
             ) from None
@@ -77,9 +69,9 @@ class Branch:
     def commit(self, changes: Iterable[tuple[str, State]], message: str) -> str:
         """Makes one commit of these changes on top of the branch, and returns its name."""
         with tempfile.TemporaryDirectory(prefix="planck-index-") as folder:
-            index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            index = str(Path(folder) / "index")
             if self._parent:
-                self._git("read-tree", self._parent, more=index)
+                self._git("read-tree", self._parent, index=index)
             removed, made = [], []
             for path, state in changes:
                 place = os.fsencode(self._prefix + path)
@@ -93,20 +85,22 @@ class Branch:
                     made.append(b"%s %s\t%s" % (mode, blob, place))
             # Removals first: a file may become a folder.
             said = b"\0".join([*removed, *made, b""])
-            self._git("update-index", "-z", "--index-info", said=said, more=index)
-            tree = self._git("write-tree", more=index).decode().strip()
+            self._git("update-index", "-z", "--index-info", said=said, index=index)
+            tree = self._git("write-tree", index=index).decode().strip()
         parents = ("-p", self._parent) if self._parent else ()
-        commit = self._git(*self._identify(), "commit-tree", tree, *parents, said=message.encode())
+        unnamed = not self._is_named()
+        commit = self._git("commit-tree", tree, *parents, said=message.encode(), as_planck=unnamed)
         name = commit.decode().strip()
         self._git("update-ref", f"refs/heads/{self.name}", name, self._tip or _NONE)
         return name
 
-    def _identify(self) -> tuple[str, ...]:
+    def _is_named(self) -> bool:
+        """Whether git knows who commits here."""
         try:
             self._git("var", "GIT_COMMITTER_IDENT")
-        except BranchError:
-            return ("-c", "user.name=Planck", "-c", "user.email=planck@localhost")
-        return ()
+        except GitError:
+            return False
+        return True
 
     def _list(self) -> Iterable[tuple[str, _Entry]]:
         if not self._parent:
@@ -120,32 +114,8 @@ class Branch:
     def _look_up(self, name: str) -> str:
         try:
             return self._git("rev-parse", "--verify", "--quiet", name).decode().strip()
-        except BranchError:
+        except GitError:
             return ""
 
-    def _git(self, *words: str, said: bytes = b"", more: Mapping[str, str] | None = None) -> bytes:
-        git = system_program("git")
-        if git is None:
-            raise BranchError(
-                ErrorKind.NOT_FOUND, "git is not installed. Install it, or land without a branch."
-            )
-        own = allowed(self._environment)
-        path = outside_path(own["PATH"], (self._workspace,))
-        try:
-            done = subprocess.run(
-                [git, *_QUIET, *words],
-                cwd=self._workspace,
-                env={**own, "PATH": path, "GIT_TERMINAL_PROMPT": "0", **(more or {})},
-                input=said,
-                capture_output=True,
-                timeout=_PATIENCE,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as problem:
-            raise BranchError(
-                ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {problem}. Try again."
-            ) from None
-        if done.returncode != 0:
-            why = done.stderr.decode(errors="replace").strip()[-500:] or "it said nothing"
-            raise BranchError(ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {why}. Correct that first.")
-        return done.stdout
+    def _git(self, *words: str, said: bytes = b"", index: str = "", as_planck: bool = False) -> bytes:
+        return ask_git(self._workspace, words, self._environment, said=said, index=index, as_planck=as_planck)

@@ -37,7 +37,7 @@ from planck.workspace.paths.beneath import (
     read_up_to,
     unescape,
 )
-from planck.workspace.recording.states import State, put_entry, read_entry
+from planck.workspace.recording.states import State, find_owner, put_entry, read_entry
 
 if TYPE_CHECKING:
     from planck.workspace.views.view import View
@@ -677,8 +677,9 @@ class Slot:
         return name
 
     def _keep_owner(self, fd: int) -> None:
+        """A new file of root's is the owner's of its folder, as if a command of the agent had made it."""
         with suppress(OSError):  # only root can give files away; the content and the mode are what we promise
-            old = os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+            old = find_owner(self._folder, self._name)
             new = os.fstat(fd)
             if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 os.fchown(fd, old.st_uid, old.st_gid)

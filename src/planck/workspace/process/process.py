@@ -143,8 +143,17 @@ def start(
     descriptors that stay the caller's: the output that is kept is then its stderr alone.
     """
     _check_words(command)
+    return _spawn(command, _wrap_for(command, looks), on_output, stdin, stdout)
+
+
+def _spawn(
+    command: Command,
+    wrapped: Wrapped,
+    on_output: Callable[[bytes], None] | None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int | None = None,
+) -> "Job":
     cwd = command.cwd
-    wrapped = _wrap_for(command, looks)
     entered = command.view.fds if command.view else ()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
@@ -166,7 +175,7 @@ def start(
     finally:
         for fd in (write_end, *wrapped.passed, *(() if us is None else (us,))):
             os.close(fd)
-    return Job(process, read_end, wrapped.level, _keep_output(command), on_output, wrapped.release)
+    return Job(process, read_end, wrapped, command, on_output)
 
 
 async def begin(
@@ -176,10 +185,10 @@ async def begin(
     looks: Looks | None = None,
 ) -> "Job":
     """As `start`; with `Command.record` by the recorder, whose child the command then is."""
-    if command.record is None:
-        return start(command, on_output, looks=looks)
     _check_words(command)
-    wrapped = _wrap_for(command, looks)
+    wrapped = await _wrap_in(command) if command.view else _wrap_for(command, looks)
+    if command.record is None:
+        return _spawn(command, wrapped, on_output)
     alone = wrapped.level in _WITH_OWN_INIT
     read_end, write_end = os.pipe2(os.O_CLOEXEC)
     # Its own folder in /proc, which the command's first process looks at, is put there by the recorder.
@@ -204,7 +213,7 @@ async def begin(
     finally:
         for fd in (write_end, *wrapped.passed, *(() if null is None else (null,))):
             os.close(fd)
-    return Job(process, read_end, wrapped.level, _keep_output(command), on_output, wrapped.release)
+    return Job(process, read_end, wrapped, command, on_output)
 
 
 def _check_words(command: Command) -> None:
@@ -244,20 +253,22 @@ class Job:
         self,
         process: "subprocess.Popen[bytes] | Started",
         pipe: int,
-        level: Containment,
-        kept: OutputTail,
+        wrapped: Wrapped,
+        command: Command,
         on_output: Callable[[bytes], None] | None,
-        release: Callable[[], None],
     ) -> None:
+        level = wrapped.level
         self.begun: bool = level is not Containment.BUBBLEWRAP
         """Whether more than the sandbox's own setting up happened: only then did the command run."""
         self._process = process
         self._setting_up = b""
         self._pipe: int | None = pipe
         self._level = level
-        self._kept = kept
+        self._kept = _keep_output(command)
         self._on_output = on_output
-        self._release = release
+        self._release = wrapped.release
+        self._asks = command.view is not None
+        """Whether another program is asked to release, which may take long, or hang."""
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._drained = asyncio.Event()
@@ -347,11 +358,19 @@ class Job:
         if self._level is Containment.PROCESS_GROUP:
             self._signal_group()  # before the reaping: until then nobody else can have this number
         self._process.wait()  # it has ended: this reaps, it does not wait
+        if self._asks:
+            self._loop.run_in_executor(None, self._release).add_done_callback(self._end)
+            return
         try:
             self._release()
         finally:
-            self._ended.set()
-            self._let_go()
+            self._end()
+
+    def _end(self, released: "asyncio.Future[None] | None" = None) -> None:
+        self._ended.set()
+        self._let_go()
+        if released is not None:
+            released.result()
 
     async def _kill(self) -> None:
         if self.running:
@@ -368,6 +387,8 @@ class Job:
         """In a namespace: kill its init, so that its wrapper outlives every process in it and then ends."""
         self._readable()
         self._muted = True  # what follows is the wrapper's complaint about the signal
+        if self._process.returncode is not None:
+            return  # it is over, and its number may be another's; what it held is being released
         if self._level is Containment.PROCESS_GROUP or not _kill_children(self.pid):
             self._signal_group()
 
@@ -441,6 +462,26 @@ def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
     if view is None:
         return Wrapped(tuple(wrapper(level)), level, lambda: None)
     return Wrapped((*view.words(), *wrapper(level, nested=True)), level, lambda: None)
+
+
+async def _wrap_in(command: Command) -> Wrapped:
+    """The same in a view, whose program may take long, or hang: in a thread. No caller waits for it that is
+    cancelled, so what comes too late is released."""
+    wrapping = asyncio.ensure_future(asyncio.to_thread(_wrap_for, command, None))
+    try:
+        return await asyncio.shield(wrapping)
+    except asyncio.CancelledError:
+        wrapping.add_done_callback(_give_up)
+        raise
+
+
+def _give_up(wrapping: "asyncio.Future[Wrapped]") -> None:
+    if wrapping.cancelled() or wrapping.exception() is not None:
+        return
+    wrapped = wrapping.result()
+    for fd in wrapped.passed:
+        os.close(fd)
+    wrapping.get_loop().run_in_executor(None, wrapped.release)
 
 
 def _first_process(wrapped: Wrapped, *, look: bool) -> tuple[str, ...]:

@@ -151,8 +151,13 @@ def _remove(folder: int, name: str) -> None:
 
 
 def _put_folder(folder: int, name: str, mode: int) -> None:
+    owner: os.stat_result | None = None
+    with suppress(FileNotFoundError):
+        owner = find_owner(folder, name)
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)
+        if owner is not None:
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
     # A descriptor that needs no permission of the folder itself, which may have none.
     fd = os.open(name, _PASS | os.O_NOFOLLOW, dir_fd=folder)
     try:
@@ -167,8 +172,8 @@ def _put_folder(folder: int, name: str, mode: int) -> None:
 def _replace(folder: int, name: str, state: State, temporary: str) -> None:
     temporary = _stage(folder, state, temporary)
     try:
+        _keep_owner(folder, name, temporary)
         if state.kind == "file":
-            _keep_owner(folder, name, temporary)
             os.chmod(temporary, state.mode, dir_fd=folder)
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -208,8 +213,20 @@ def _write(folder: int, name: str, content: bytes) -> None:
         raise
 
 
+def find_owner(folder: int, name: str) -> os.stat_result:
+    """Returns what has the user and group that a name is to keep: itself; for a new one of root's in another
+    user's folder that folder, as if a command had made it. Raises `FileNotFoundError` for any other."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        above = os.fstat(folder)
+        if os.geteuid() != 0 or above.st_uid == 0:
+            raise
+        return above
+
+
 def _keep_owner(folder: int, name: str, temporary: str) -> None:
     with suppress(OSError):  # only root can give files away; content and mode are what is promised
-        old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        old = find_owner(folder, name)
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
             os.chown(temporary, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)

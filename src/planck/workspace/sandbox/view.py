@@ -126,9 +126,14 @@ class View:
     def _reaches(self, place: str) -> bool:
         """Whether bubblewrap, which runs as the owner, could mount anything there."""
         try:
-            return self._owner is None or can_reach(place, self._owner)
+            if self._owner is not None:
+                return can_reach(place, self._owner)
+            os.lstat(place)
+        except PermissionError:
+            return False  # root's, of whom the program in a view is none any more
         except OSError:
-            return False
+            return self._owner is None  # it may come
+        return True
 
 
 def _holds(folder: str, places: Sequence[str]) -> bool:

@@ -38,11 +38,12 @@ def survey(folder: str) -> list[Held]:
         for name in os.listdir(folder):
             place = f"{folder}/{name}"
             if os.path.isdir(place):
-                found.append(_look_at(name, place))
+                found.append(look_at(name, place))
     return sorted(found, key=lambda held: -held.age_s)
 
 
-def _look_at(session: str, folder: str) -> Held:
+def look_at(session: str, folder: str) -> Held:
+    """Returns what one session has in its folder, which need not be there."""
     views = [f"{folder}/{name}" for name in _list(folder) if name != "layers"]
     uppers = [f"{view}/upper" for view in views if os.path.isdir(f"{view}/upper")]
     made = sorted((name for name in _list(f"{folder}/layers") if name.isdecimal()), key=int, reverse=True)

@@ -13,17 +13,15 @@ import errno
 import os
 import shutil
 import stat
-import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
-from planck.own_code import outside_path
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.process.containment import system_program
-from planck.workspace.process.environment import allowed
+from planck.workspace.git.plumbing import GitError, ask_git
 from planck.workspace.sandbox.nested import HEAVY_FOLDERS
 
 MAX_LAYERS = 20
@@ -64,12 +62,31 @@ class _Listing(msgspec.Struct, frozen=True):
 class _State(msgspec.Struct, frozen=True):
     stack: tuple[str, ...]
     """Names of the layers that belong together, topmost first."""
-    made: int
     files: dict[str, Signature]
     folders: dict[str, _Folder]
     empty: set[str]
     gone: tuple[str, ...] = ()
     """What the layers of the stack hide."""
+    odd: bool = False
+    """Whether names are spelled as `_spell` does: one of them is not valid UTF-8."""
+
+
+def _spell(path: str) -> str:
+    return os.fsencode(path).decode("latin-1")
+
+
+def _recall(path: str) -> str:
+    return os.fsdecode(path.encode("latin-1"))
+
+
+def _rename(state: _State, change: Callable[[str], str]) -> _State:
+    return replace(
+        state,
+        files={change(path): signature for path, signature in state.files.items()},
+        folders={change(path): folder for path, folder in state.folders.items()},
+        empty={*map(change, state.empty)},
+        gone=tuple(map(change, state.gone)),
+    )
 
 
 class Layers:
@@ -88,9 +105,11 @@ class Layers:
         whole = before is None or len(before.stack) >= MAX_LAYERS or self._needs_whole(before, now)
         if before is not None and not whole and not _differ(before, now):
             return tuple(f"layers/{name}" for name in before.stack)
-        number = before.made + 1 if before else 1
-        name = str(number)
         os.makedirs(self._folder, mode=0o711, exist_ok=True)  # 1: the owner of the workspace reads it
+        # Not the next one of the state, which a process that was killed may not have written: a view may
+        # have the layer that it made.
+        number = max((int(name) for name in os.listdir(self._folder) if name.isdecimal()), default=0) + 1
+        name = str(number)
         unfinished = f"{self._folder}/{name}.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         below = None if whole or before is None else before
@@ -100,7 +119,7 @@ class Layers:
             os.rename(unfinished, f"{self._folder}/{name}")
             stack = (name,) if below is None else (name, *below.stack)
             gone = writer.gone if below is None else (*below.gone, *writer.gone)
-            self._write_state(_State(stack, number, files, now.folders, now.empty, tuple(gone)))
+            self._write_state(_State(stack, files, now.folders, now.empty, tuple(gone)))
         except OSError as problem:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise _layer_error(problem, self._folder) from None
@@ -166,8 +185,7 @@ class Layers:
         return _Folder(signature, clean, len(inside))
 
     def _list_paths(self) -> Iterator[str]:
-        git = system_program("git")
-        if git is not None and (listed := self._ask_git(git)) is not None:
+        if (listed := self._ask_git()) is not None:
             yield from (path for path in os.fsdecode(listed).split("\0") if path and not path.endswith("/"))
             return
         for folder, below, names in os.walk(self._base):
@@ -180,23 +198,12 @@ class Layers:
                 if os.path.islink(f"{folder}/{name}")
             )
 
-    def _ask_git(self, git: str) -> bytes | None:
+    def _ask_git(self) -> bytes | None:
         """Returns what git does not ignore; None: this is no repository."""
-        environment = allowed(self._environment)
-        path = outside_path(environment["PATH"], (self._base,))
         try:
-            done = subprocess.run(
-                [git, *_ASK],
-                cwd=self._base,
-                env={**environment, "PATH": path, "GIT_TERMINAL_PROMPT": "0"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_LISTING_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            return ask_git(self._base, _ASK, self._environment, patience=_LISTING_S)
+        except GitError:
             return None
-        return done.stdout if done.returncode == 0 else None
 
     def _read_state(self) -> _State | None:
         try:
@@ -205,19 +212,21 @@ class Layers:
         except (OSError, msgspec.DecodeError):
             return None
         there = all(os.path.isdir(f"{self._folder}/{name}") for name in state.stack)
-        return state if there else None
+        if not there:
+            return None
+        return _rename(state, _recall) if state.odd else state
 
     def _write_state(self, state: _State) -> None:
+        try:
+            content = msgspec.msgpack.encode(state)
+        except UnicodeEncodeError:
+            content = msgspec.msgpack.encode(replace(_rename(state, _spell), odd=True))
         with open(f"{self._folder}/state.new", "wb") as file:
-            file.write(msgspec.msgpack.encode(state))
+            file.write(content)
         os.replace(f"{self._folder}/state.new", f"{self._folder}/state")
 
 
-_ASK = (
-    *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.untrackedCache=false", "--no-optional-locks"),
-    *("ls-files", "-z", "--cached", "--others", "--exclude-standard"),
-)
+_ASK = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
 class _Writer:

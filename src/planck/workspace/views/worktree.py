@@ -3,30 +3,19 @@
 import asyncio
 import fcntl
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
 
-from planck.own_code import outside_path
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.git.checkout import may_start_programs
-from planck.workspace.process.containment import system_program
-from planck.workspace.process.environment import allowed
+from planck.workspace.git.plumbing import GitError, ask_git
 from planck.workspace.sandbox.sandbox import Wrapped, wrap
 from planck.workspace.views.mounting import ViewError
 from planck.workspace.views.overlay import remove_folder
-
-_PATIENCE = 120.0
-_QUIET = (
-    *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.untrackedCache=false", "-c", "commit.gpgSign=false"),
-    *("-c", "user.name=Planck", "-c", "user.email=planck@localhost"),
-)
-_ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 
 
 class Worktree:
@@ -63,18 +52,18 @@ class Worktree:
     ) -> "Worktree":
         folder = f"{home}/{id}"
         os.makedirs(folder, mode=0o711, exist_ok=True)
-        index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the user's own stays as it is
+        index = f"{folder}/index"  # the user's own stays as it is
         try:
             head = _git(base, environment, "rev-parse", "--verify", "HEAD^{commit}")
-            _git(base, environment, "read-tree", head, **index)
-            _git(base, environment, "add", "--all", **index)
-            tree = _git(base, environment, "write-tree", **index)
+            _git(base, environment, "read-tree", head, index=index)
+            _git(base, environment, "add", "--all", index=index)
+            tree = _git(base, environment, "write-tree", index=index)
             message = ("-m", "The state that a view began with")
             commit = _git(base, environment, "commit-tree", tree, "-p", head, *message)
             _git(base, environment, "worktree", "add", "--detach", "--quiet", f"{folder}/upper", commit)
-        except ViewError:
+        except GitError as problem:
             remove_folder(folder)
-            raise
+            raise ViewError(problem.err.kind, problem.err.message) from None
         return cls(id, base, home, layers, environment)
 
     @property
@@ -127,34 +116,12 @@ def refuse_worktree(base: str, environment: Mapping[str, str]) -> str:
         if _git(base, environment, "rev-parse", "--show-toplevel") != base:
             return "it is not the top of a git repository"
         _git(base, environment, "rev-parse", "--verify", "HEAD^{commit}")
-    except ViewError:
+    except GitError:
         return "it is not a git repository with a commit"
     if may_start_programs(Path(base)):
         return "its git configuration may start programs when files are added or checked out"
     return ""
 
 
-def _git(base: str, environment: Mapping[str, str], *words: str, **more: str) -> str:
-    git = system_program("git")
-    if git is None:
-        raise ViewError(ErrorKind.SANDBOX_UNAVAILABLE, "git is not installed")
-    own = allowed(environment)
-    path = outside_path(own["PATH"], (base,))
-    try:
-        done = subprocess.run(
-            [git, *_QUIET, *words],
-            cwd=base,
-            env={**own, "PATH": path, **_ALONE, **more},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise ViewError(ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {problem}. Try again.") from None
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-500:]
-        raise ViewError(
-            ErrorKind.WRITE_FAILED, f"git {words[0]} failed: {said or 'it said nothing'}. Fix that."
-        )
-    return done.stdout.decode(errors="surrogateescape").strip()
+def _git(base: str, environment: Mapping[str, str], *words: str, index: str = "") -> str:
+    return os.fsdecode(ask_git(base, words, environment, index=index, as_planck=True)).strip()
