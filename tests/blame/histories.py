@@ -39,7 +39,7 @@ class History:
     def _make_line(self, writer: str | None) -> bytes:
         self._number += 1
         common = self.rng.random() < 0.3
-        text = (self.rng.choice(COMMON[1:]) if common else f"line {self._number}\n").encode()
+        text = (self.rng.choice(COMMON[1:]) if common else f"line number {self._number}\n").encode()
         self.writers.setdefault(text, set()).add(writer)
         return text
 

@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 Lines = Sequence[bytes]
 Blocks = list[tuple[int, int, int]]
 """Where the same lines begin in the new and in the old version, and how many they are."""
+_SHORT = 7
+"""Characters of a line that many files have often (`}`, `else:`, `return`): longer ones are matched first."""
 _MAX_PAIRS = 4_000_000
 """Pairs of equal lines in what is compared in full; beyond it, none of them match."""
 
@@ -24,7 +26,7 @@ def match_lines(new: Lines, old: Lines) -> Blocks:
         a, b, z, y = a + head, b + head, z - tail, y - tail
         if a == z or b == y:
             continue
-        anchors = _find_anchors(new[a:z], old[b:y])
+        anchors = _find_anchors(new[a:z], old[b:y], _SHORT) or _find_anchors(new[a:z], old[b:y])
         if not anchors:
             blocks += [(a + i, b + j, size) for i, j, size in _match_equal(new[a:z], old[b:y])]
             continue
@@ -43,10 +45,12 @@ def _count_same(new: Lines, old: Lines, a: int, b: int, most: int, step: int) ->
     return most
 
 
-def _find_anchors(new: Lines, old: Lines) -> list[tuple[int, int]]:
+def _find_anchors(new: Lines, old: Lines, longer_than: int = -1) -> list[tuple[int, int]]:
     """Returns the longest run of lines, in order, that each version has exactly once."""
     counts, earlier = Counter(new), Counter(old)
-    places = {line: at for at, line in enumerate(old) if earlier[line] == 1}
+    places = {
+        line: at for at, line in enumerate(old) if earlier[line] == 1 and len(line.strip()) > longer_than
+    }
     pairs = [(at, places[line]) for at, line in enumerate(new) if counts[line] == 1 and line in places]
     ends: list[int] = []
     """By length, the smallest place in `old` at which a run of that length ends."""
