@@ -1,10 +1,11 @@
 """What a user may do with stored sessions: look, search, name, fork, export, import, delete."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,6 +33,10 @@ from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import IMPORTED, LOST, SessionError, StoreError
 from planck.store.threads import run_blocking
 from planck.toolkit.clock import RandomIds
+
+if TYPE_CHECKING:
+    from planck.archive.blame.blame import Blame
+    from planck.records.redact import Redactor
 
 _IDS = RandomIds()
 
@@ -68,6 +73,19 @@ class Archive(ArchiveReader):
             self._library.check_free(id_or_name)
         except StoreError as refused:
             raise _refuse_deletion(self.info(id_or_name), refused) from None
+
+    def blame(
+        self,
+        file: Path,
+        lines: tuple[int, int] | None,
+        redactor: "Redactor",
+        skipped: Callable[[str, str], None],
+    ) -> "Blame":
+        """Says who wrote each line of a file of this workspace, by all of its sessions."""
+        from planck.archive.blame.blame import Sources, blame_file
+
+        sources = Sources(self._list(everywhere=False), self._folder, self._workspace)
+        return blame_file(file, lines, sources, redactor, skipped)
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""

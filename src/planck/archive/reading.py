@@ -19,7 +19,6 @@ from planck.store.sqlite.reader import SqliteReader
 from planck.toolkit.clock import SystemClock
 
 if TYPE_CHECKING:
-    from planck.archive.blame.blame import Blame
     from planck.archive.proof import Proof
     from planck.archive.search import Hit
     from planck.archive.stats import Stats
@@ -196,19 +195,6 @@ class ArchiveReader:
         with self._reading(id) as store:
             here = root if root and store.meta.get("workspace") == str(root.path) else None
             return list_changes(store, selection, OldContents(store, redactor, self._images(store)), here)
-
-    def blame(
-        self,
-        file: Path,
-        lines: tuple[int, int] | None,
-        redactor: Redactor,
-        skipped: Callable[[str, str], None],
-    ) -> "Blame":
-        """Says who wrote each line of a file of this workspace, by all of its sessions."""
-        from planck.archive.blame.blame import Sources, blame_file
-
-        sources = Sources(self._list(everywhere=False), self._folder, self._workspace)
-        return blame_file(file, lines, sources, redactor, skipped)
 
     def _images(self, store: SqliteReader) -> Path:
         return name_outputs(self._folder, store.meta.get("id", "")) / IMAGES

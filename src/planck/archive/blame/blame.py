@@ -1,4 +1,4 @@
-"""`planck blame`: for each line of a file, which call of which session wrote it, and what stands behind it."""
+"""For each line of a file: which call of which session wrote it, and what stands behind that call."""
 
 import errno
 import os
@@ -104,5 +104,7 @@ def _read(file: Path, workspace: Path) -> tuple[str, bytes]:
         reason = problem.strerror or str(problem)
         raise BlameError(kind, f"Cannot read {path!r}: {reason}. {way_out}.") from None
     if b"\0" in content:
-        raise BlameError(ErrorKind.INVALID_ARGS, f"{path!r} is not a text file. Blame works on lines of text.")
+        raise BlameError(
+            ErrorKind.INVALID_ARGS, f"{path!r} is not a text file. Blame works on lines of text."
+        )
     return path, content

@@ -14,7 +14,6 @@ from planck.records.events import (
     AgentStarted,
     Checked,
     Envelope,
-    Event,
     FileChanged,
     Kind,
     LandingProposed,

@@ -1,13 +1,15 @@
 """Who wrote each line of a file: recorded changes are followed backwards, from the file as it is now.
 
-A line is given to the change whose diff added it. That is exact for a line whose text was written once, as long
-as it kept its order with the other lines. A diff cannot tell equal lines apart, nor which of two lines that
-changed places was moved: such a line is given to one of the changes that wrote its text.
+A line is given to the change whose diff added it. That is exact for a line whose text was written once,
+as long as it kept its order with the other lines. A diff cannot tell equal lines apart, nor which of two lines
+that changed places was moved: such a line is given to one of the changes that wrote its text.
 """
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -75,6 +77,9 @@ class _Cohort(NamedTuple):
     """Who wrote what no earlier version has."""
 
 
+_Key = tuple[str, int, str, str, Origin, int]
+
+
 class Tracer:
     """The changes of a workspace in order, and in each view the one before which it was opened."""
 
@@ -90,14 +95,17 @@ class Tracer:
         self._before = lru_cache(_IMAGES)(self._load_before)
         self._steps: dict[int, list[tuple[int, int, int]]] = {}
         self._found: dict[int, Origin] = {}
-        self._left: list[_Cohort] = []
+        self._count = count()
+        self._left: dict[_Key, _Cohort] = {}
+        self._queue: list[tuple[int, int, _Key]] = []
+        """The newest change first, so that lines that part meet again."""
 
     def trace(self, content: bytes, path: str, first: int, last: int) -> list[Origin]:
         """Returns who wrote lines [first, last) of a file, which are counted from 0."""
         self._found = {}
         self._follow(_Text(content), {at: at for at in range(first, last)}, len(self._changes), "", path)
-        while self._left:
-            self._step(self._left.pop())
+        while self._queue:
+            self._step(self._left.pop(heappop(self._queue)[2]))
         return [self._found[at] for at in range(first, last)]
 
     def _follow(
@@ -109,8 +117,19 @@ class Tracer:
         path: str,
         otherwise: Origin = NOBODY,
     ) -> None:
-        if wanted:
-            self._left.append(_Cohort(text, wanted, until, view, path, otherwise))
+        if not wanted:
+            return
+        own = self._by_name.get((view, path), [])
+        position = bisect_left(own, until)
+        until = own[position - 1] + 1 if position else 0
+        copy = 0  # two lines may come from one, which was brought back while it was still there
+        while met := self._left.get(key := (text.digest, until, view, path, otherwise, copy)):
+            if met.wanted.keys().isdisjoint(wanted):
+                self._left[key] = met._replace(wanted={**met.wanted, **wanted})
+                return
+            copy += 1
+        self._left[key] = _Cohort(text, wanted, until, view, path, otherwise)
+        heappush(self._queue, (-until, next(self._count), key))
 
     def _settle(self, wanted: Mapping[int, int], origin: Origin) -> None:
         self._found.update(dict.fromkeys(wanted.values(), origin))
