@@ -1,8 +1,8 @@
 """Who wrote each line of a file: recorded changes are followed backwards, from the file as it is now.
 
 A line is given to the change whose diff added it. That is exact for a line whose text was written once,
-as long as it kept its order with the other lines. A diff cannot tell equal lines apart, nor which of two lines
-that changed places was moved: such a line is given to one of the changes that wrote its text.
+as long as it kept its order with the other lines. A diff cannot tell equal lines apart, nor which of two
+lines that changed places was moved: such a line is given to one of the changes that wrote its text.
 """
 
 from bisect import bisect_left

@@ -76,6 +76,7 @@ _TEAM = {
     ],
 }
 
+
 class Pace(NamedTuple):
     """Seconds before an answer and between its words, for somebody who watches."""
 
