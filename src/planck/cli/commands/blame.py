@@ -82,8 +82,8 @@ def _tell(blame: headless.Blame, width: int) -> Iterator[str]:
         yield f"{row}{_cut(text, width - count_columns(row))}".rstrip()
     for number, call in enumerate(blame.changes):
         yield ""
-        for row in _describe(call, names[number], number in doubtful):
-            yield fit_line(row, width) if not row.startswith("  ") else f"  {fit_line(row, width - 2)}"
+        for at, row in enumerate(_describe(call, names[number], number in doubtful)):
+            yield from _wrap(row, width, "  " if at else "")
     if None in names:
         yield ""
         yield fit_line(f"{_NOBODY}  no session of this workspace wrote these lines", width)
@@ -92,10 +92,24 @@ def _tell(blame: headless.Blame, width: int) -> Iterator[str]:
 _NOBODY = "-"
 
 
+def _wrap(text: str, width: int, indent: str) -> Iterator[str]:
+    """Breaks a line between words, into three at most."""
+    from textwrap import wrap
+
+    deeper = f"{indent}  "
+    rows = wrap(
+        fit_line(text), width, initial_indent=indent, subsequent_indent=deeper, max_lines=3, placeholder=" …"
+    )
+    for row in rows:
+        # Wide characters count once when a line is broken.
+        yield row if count_columns(row) <= width else f"{deeper}{fit_line(row, width - len(deeper))}"
+
+
 def _cut(text: str, width: int) -> str:
     """Cuts a line of a file; its spaces stay."""
-    if count_columns(text) <= width:
+    if len(text) <= width and count_columns(text) <= width:
         return text
+    text = text[: width + 1]
     while text and count_columns(text) >= width:
         text = text[:-1]
     return f"{text}…"
@@ -112,24 +126,24 @@ def _describe(call: headless.Call, name: str, doubtful: bool) -> Iterator[str]:
     yield f"{name} · {call.session_name} · turn {call.turn} · {when} UTC"
     what = f"{call.tool} {call.command}".strip()
     if what:
-        yield f"  call: {what}"
-    yield f"  id: {call.call}"
+        yield f"call: {what}"
+    yield f"id: {call.call}"
     if doubtful:
-        yield "  ?: this call or a later change wrote them; what it left was not kept"
+        yield "?: this call or a later change wrote them; what it left was not kept"
     for one in call.instructions:
         sender = "you" if one.sender == USER else one.sender
-        yield f"  {sender} → {one.receiver} {one.kind}: {one.text}"
+        yield f"{sender} → {one.receiver} {one.kind}: {one.text}"
     match call.approved_by:
         case "user":
-            yield "  approved by: you"
+            yield "approved by: you"
         case "rule":
-            yield f"  approved by: {call.approval or 'a rule'}"
+            yield f"approved by: {call.approval or 'a rule'}"
         case "mode":
-            yield f"  approved by: permission mode {call.approval}"
+            yield f"approved by: permission mode {call.approval}"
         case _:
             pass
     if call.check:
         end = "passed" if call.check.ok else f"failed, exit code {call.check.exit_code}"
-        yield f"  first check: {call.check.command} → {end} ({call.check.agent})"
+        yield f"first check: {call.check.command} → {end} ({call.check.agent})"
     elif call.tool != "undo":
-        yield "  first check: none since this change"
+        yield "first check: none since this change"
