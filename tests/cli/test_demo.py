@@ -30,7 +30,7 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
     names = {e["agent_id"]: e["data"]["agent"]["name"] for e in events if e["type"] == "agent_started"}
     assert sorted(names.values()) == ["builder", "orchestrator", "tester"]
     said = [
-        (names.get(e["data"]["from"], "user"), e["data"]["kind"], names[e["data"]["to"]])
+        (names.get(e["data"]["from"], e["data"]["from"]), e["data"]["kind"], names[e["data"]["to"]])
         for e in events
         if e["type"] == "message"
     ]
@@ -38,11 +38,14 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
         ("user", "prompt", "orchestrator"),
         ("orchestrator", "ask", "tester"),
         ("orchestrator", "task", "builder"),
+        ("user", "response", "builder"),  # Planck's own: its check is red
         ("builder", "ask", "tester"),
         ("builder", "response", "orchestrator"),
     ]
     runs = [e["data"]["exit_code"] for e in events if e["type"] == "tool_end" and e["data"]["name"] == "bash"]
     assert runs == [1, 0, 0]
+    checks = [(e["data"]["scope"], e["data"]["ok"]) for e in events if e["type"] == "checked"]
+    assert checks == [("task", False), ("task", True)]
     plans = [
         e["data"]["args"] for e in events if e["type"] == "tool_start" and e["data"]["name"] == "update_plan"
     ]

@@ -57,7 +57,9 @@ MISTAKES: dict[str, tuple[tuple[str, ...], ...]] = {
     "completion": (("completion", "bsh"), ("completion",)),
     "update": (("update", "here"),),
     "skills": (("skills", "lst"), ("skills", "show", "nobody")),
-    "help": (("help", "rnu"), ("blame", "a.py"), ("rnu", "go")),
+    "land": (("land",), ("land", "nobody")),
+    "blame": (("blame",), ("blame", "a.py"), ("blame", "a.py:3-2")),
+    "help": (("help", "rnu"), ("hosts", "a.py"), ("rnu", "go")),
 }
 """By command: wrong options, arguments and names."""
 

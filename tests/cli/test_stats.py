@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.command import WAIT, Bench
+from planck.headless import Planck
+from tests.command import FULL, WAIT, Bench
 from tests.teams import Brains, open_planck, spawned, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -119,3 +120,29 @@ async def test_a_cost_of_which_nothing_is_known_is_null_wherever_it_is_told(tmp_
         shown = await bench.run("sessions", "show", "calm-fox", "--cost")
         assert "$0.00" not in shown.out
         assert "0.00" not in (await bench.run("stats")).out
+
+
+async def test_stats_say_what_proven_work_costs_by_team_and_model(tmp_path: Path) -> None:
+    """A run whose check fails counts as tried, and its cost is part of what the proven one costs."""
+    answers = [chat.text("done"), chat.text("no"), chat.text("no"), chat.text("no")]
+    async with WireServer(answers) as server:
+        bench = Bench(tmp_path, server.url, **MODEL, limits={"check_attempts": 1})
+        green = await bench.run("run", "go", "--check", "true", *FULL)
+        red = await bench.run("run", "go", "--check", "false", *FULL)
+        await bench.run("run", "go")
+        whole = json.loads((await bench.run("stats", "--json")).out)
+        told = await bench.run("stats")
+    assert (green.code, red.code) == (0, 7)
+    (row,) = whole["proven"]
+    assert (row["team"], row["model"], row["tasks"], row["proven"]) == ("", "dear", 2, 1)
+    assert round(row["usd_per_proven"], 6) == round(row["used"]["cost_usd"], 6) == 0.2
+    assert "1 of 2" in told.out
+
+
+async def test_stats_count_a_worker_s_checked_task_with_its_own_cost(tmp_path: Path) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", env={"TMPDIR": str(tmp_path)})
+    assert done.code == 0
+    (home,) = tmp_path.glob("planck-demo-*/home")
+    (row,) = Planck(home, tmp_path / "work").archive.stats().proven
+    assert (row.team, row.tasks, row.proven, row.used.calls) == ("demo", 1, 1, 6)
+    assert (row.usd_per_proven, row.seconds > 0) == (None, True)

@@ -45,7 +45,7 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
 @pytest.mark.parametrize(
     "args",
     [
-        *(("blame", "prices.py:3"), ("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
+        *(("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
         *(
             ("sessions", "replay", "x", "--verify"),
             ("sessions", "replay", "x", "--from", "3", "--swap", "a=b"),

@@ -1,7 +1,7 @@
 """What a user may do with stored sessions: look, search, name, fork, export, import, delete."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -38,6 +38,10 @@ from planck.workspace.views.overlay import remove_folder
 
 if TYPE_CHECKING:
     from planck.store.library import LocalLibrary
+
+if TYPE_CHECKING:
+    from planck.archive.blame.blame import Blame
+    from planck.records.redact import Redactor
 
 _IDS = RandomIds()
 
@@ -97,6 +101,19 @@ class Archive(ArchiveReader):
             f'workspace. Land them with "planck land {info.name}", or throw them away with '
             f'"planck land {info.name} --drop".',
         )
+
+    def blame(
+        self,
+        file: Path,
+        lines: tuple[int, int] | None,
+        redactor: "Redactor",
+        skipped: Callable[[str, str], None],
+    ) -> "Blame":
+        """Says who wrote each line of a file of this workspace, by all of its sessions."""
+        from planck.archive.blame.blame import Sources, blame_file
+
+        sources = Sources(self._list(everywhere=False), self._folder, self._workspace)
+        return blame_file(file, lines, sources, redactor, skipped)
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from planck.archive.listing import SessionInfo
-from planck.records.events import TurnEnd, UsageSpent, view
+from planck.archive.proven import ProvenFold, ProvenRow
+from planck.records.events import Checked, TurnEnd, TurnStart, UsageSpent, view
 from planck.records.usage import Figures, count_call
 from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import StoreError
@@ -23,6 +24,8 @@ class Stats(msgspec.Struct):
     all: Figures = Figures()
     by_day: dict[str, Figures] = msgspec.field(default_factory=dict)
     by_model: dict[str, Figures] = msgspec.field(default_factory=dict)
+    proven: list[ProvenRow] = msgspec.field(default_factory=list)
+    """The work that had checks, by team and model."""
     unreadable: list[str] = msgspec.field(default_factory=list)
     """Sessions whose logs are damaged: only what is sound of them is counted."""
 
@@ -33,25 +36,31 @@ def count_sessions(sessions: Iterable[tuple[Path, SessionInfo]], today: str, day
     known = {info.id for _, info in listed}
     first = date.fromisoformat(today) - timedelta(days=min(days, _MOST_DAYS) - 1) if days else None
     stats = Stats(since=first.isoformat() if first else "")
+    rows: dict[tuple[str, str], ProvenRow] = {}
     for path, info in listed:
         if stats.since and info.updated and info.updated[:10] < stats.since:
             continue
         own = info.forked_at if info.parent in known else 0
+        proof = ProvenFold()
         try:
-            if _count_log(stats, path, own):
+            if _count_log(stats, proof, path, own):
                 stats.sessions += 1
         except StoreError:
             stats.unreadable.append(info.name)
+        proof.count(rows, info.team, stats.since)
+    stats.proven = [rows[key] for key in sorted(rows)]
     return stats
 
 
 _MOST_DAYS = 36_500
 
 
-def _count_log(stats: Stats, path: Path, after: int) -> bool:
+def _count_log(stats: Stats, proof: ProvenFold, path: Path, after: int) -> bool:
     counted = False
     with closing(SqliteReader.open(path)) as store:
         for event in store.read(after):
+            if event.type in _OF_PROOF:
+                proof.add(event)
             if event.ts[:10] < stats.since or event.type not in (UsageSpent.type, TurnEnd.type):
                 continue
             match view(event):
@@ -66,3 +75,6 @@ def _count_log(stats: Stats, path: Path, after: int) -> bool:
                     continue
             counted = True
     return counted
+
+
+_OF_PROOF = frozenset({Checked.type, TurnStart.type, UsageSpent.type})

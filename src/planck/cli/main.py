@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 NOT_BUILT = {
-    "": ("blame", "hosts", "hand"),
+    "": ("hosts", "hand"),
     "sessions": ("replay", "--as-test", "--as-scenario"),
     "teams": ("test",),
 }

@@ -3,6 +3,8 @@
 TYPE_CHECKING = False  # as in `planck`: `typing` itself takes time
 if TYPE_CHECKING:
     from planck.archive.archive import Archive as Archive
+    from planck.archive.blame.blame import Blame as Blame
+    from planck.archive.blame.recorded import Call as Call
     from planck.archive.detail import SessionDetail as SessionDetail
     from planck.archive.listing import SessionInfo as SessionInfo
     from planck.archive.listing import Summary as Summary

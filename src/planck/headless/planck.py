@@ -45,6 +45,7 @@ from planck.toolkit.clock import RandomIds, SystemClock
 
 if TYPE_CHECKING:
     from planck.archive.archive import Archive
+    from planck.archive.blame.blame import Blame
     from planck.archive.proof import Proof
     from planck.config.keys.auth import Auth
     from planck.config.resources import Resources
@@ -303,6 +304,18 @@ class Planck:
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
         return self.archive.changes(id_or_name, selection, self.redactor(), self.project.root)
+
+    def blame(
+        self,
+        file: str | os.PathLike[str],
+        lines: tuple[int, int] | None = None,
+        skipped: Callable[[str, str], None] = lambda name, why: None,
+    ) -> "Blame":
+        """Says which call of which session wrote each line of a file of this workspace.
+
+        `lines`: the first and the last one, from 1 on. `skipped` hears of each session that can't be used.
+        """
+        return self.archive.blame(Path(file), lines, self.redactor(), skipped)
 
     def redactor(self) -> "Redactor":
         """Takes every known key out of text, as of now."""

@@ -122,7 +122,7 @@ class OldContents:
         if content is None and change.later is not None:
             content = self.before(change.later).content
         if content is None:
-            content = self._landed(change.fact)
+            content = self.find_landed(change.fact)
         return msgspec.structs.replace(state, content=content)
 
     def _bound(self, state: State) -> State:
@@ -132,7 +132,7 @@ class OldContents:
         """Keeps what an undo is about to replace in a file that git ignores; returns its name."""
         return self._images.keep(content)
 
-    def _landed(self, fact: FileChanged) -> bytes | None:
+    def find_landed(self, fact: FileChanged) -> bytes | None:
         """Returns what a landing wrote, which is kept so that it can be finished after a crash."""
         try:
             return self._log.blob(fact.after_sha256)
@@ -359,7 +359,7 @@ class Story:
         _, _, start = self._calls.get(fact.call_id, ("", 0, None))
         args = start.args if start and isinstance(start.args, dict) else {}
         if not command and any(isinstance(args.get(key), str) for key in ("content", "old_string")):
-            for content in _candidates(self.old.before(fact).content or b"", args):
+            for content in list_candidates(self.old.before(fact).content or b"", args):
                 if digest(content) == fact.after_sha256:
                     return make(known=True, content=content)
         return make(known=False)
@@ -451,7 +451,7 @@ def _follow_mode(mode: str, fact: object) -> str:
     return mode
 
 
-def _candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
+def list_candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
     """Yields what a call of `write` or `edit` can have made of a file; the digest says which it was."""
     texts = [args.get(key) for key in ("content", "old_string", "new_string")]
     content, old, new = (text.encode() if isinstance(text, str) else b"" for text in texts)

@@ -11,6 +11,7 @@ COMMANDS = {
     "stats": "Show usage and cost by day and by model",
     "undo": "Undo file changes made by agents, keeping your later edits",
     "land": "Land what agents changed in views of their own",
+    "blame": "Show which agent wrote each line of a file, and why",
     "config": "Show, explain or change the configuration",
     "models": "List the available models, or test one",
     "auth": "Sign in to a provider, sign out, or show where keys come from",

@@ -13,6 +13,7 @@ from planck.cli.parser import JSON, add_shared, positive
 from planck.cli.place import find_place
 from planck.cli.tell.session_rows import shorten, tabulate
 from planck.records import codec
+from planck.records.amounts import say
 from planck.records.usage import Figures
 from planck.records.visible import fit_line
 
@@ -36,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
 def _describe(stats: headless.Stats) -> dict[str, Any]:
     """Returns it as JSON has it: where nothing is known of a cost, that is null, and not zero."""
     whole: dict[str, Any] = msgspec.to_builtins(stats)
-    for one in (whole["all"], *whole["by_day"].values(), *whole["by_model"].values()):
+    proven = (row["used"] for row in whole["proven"])
+    for one in (whole["all"], *whole["by_day"].values(), *whole["by_model"].values(), *proven):
         if one["calls"] and one["calls"] == one["unpriced"]:
             one["cost_usd"] = None
     return whole
@@ -52,6 +54,9 @@ def _tell(stats: headless.Stats) -> Iterator[str]:
         yield ""
         dearest = sorted(stats.by_model.items(), key=lambda one: -one[1].cost_usd)
         yield from tabulate(("model", *_HEAD), [*_make_rows(dearest), *_make_rows([("all", stats.all)])])
+    if stats.proven:
+        yield ""
+        yield from tabulate(("checked work: team", "model", *_PROVEN), _make_proven(stats), left=2)
     if stats.all.unpriced:
         calls = "1 call has" if stats.all.unpriced == 1 else f"{stats.all.unpriced:,} calls have"
         yield f"{calls} no known price and {'is' if stats.all.unpriced == 1 else 'are'} not included."
@@ -76,4 +81,21 @@ def _make_rows(named: Iterable[tuple[str, Figures]]) -> list[tuple[str, ...]]:
             "?" if one.calls == one.unpriced else f"{'≈' if one.estimated else ''}{one.cost_usd:.2f}",
         )
         for name, one in named
+    ]
+
+
+_PROVEN = ("proven", "time", "USD", "USD per proven")
+
+
+def _make_proven(stats: headless.Stats) -> list[tuple[str, ...]]:
+    return [
+        (
+            fit_line(row.team.rstrip("/").rpartition("/")[2] or "-", 20),
+            fit_line(row.model, 24),
+            f"{row.proven:,} of {row.tasks:,}",
+            say("ms", row.seconds * 1000),
+            "?" if row.used.known_cost is None else f"{row.used.cost_usd:.2f}",
+            "?" if row.usd_per_proven is None else f"{row.usd_per_proven:.2f}",
+        )
+        for row in stats.proven
     ]

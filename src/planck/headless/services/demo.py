@@ -42,6 +42,11 @@ if __name__ == "__main__":
 """,
 }
 
+_RUN_TESTS = "python3 -B -m unittest -q 2>&1"
+_OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
+_WRONG = "sum(prices) * (100 - discount)"
+"""What the builder writes first: it claims to be done, and the check says that it is not."""
+
 _MODEL = {"provider": "offline", "model_id": "demo"}
 _TEAM = {
     "name": "Demo",
@@ -59,6 +64,7 @@ _TEAM = {
             "description": "Reads and edits code.",
             "system_prompt": "You change code, then ask the tester to confirm that it works.",
             "tools": ["read", "edit"],
+            "done_when": [_RUN_TESTS],
         },
         {
             "type": "tester",
@@ -69,9 +75,6 @@ _TEAM = {
         },
     ],
 }
-
-_RUN_TESTS = "python3 -B -m unittest -q 2>&1"
-_OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
 
 
 class Pace(NamedTuple):
@@ -194,9 +197,14 @@ def _build(spoken: int, output: str) -> Say:
         case 0:
             return Say(calls=[("read", {"path": "prices.py"})])
         case 1:
-            change = {"path": "prices.py", "old_string": _OLD, "new_string": _NEW}
+            change = {"path": "prices.py", "old_string": _OLD, "new_string": _WRONG}
             return Say(text="I need to change one line.", calls=[("edit", change)])
         case 2:
+            return Say(text="Done: total() now treats the discount as a percentage.")
+        case 3:
+            change = {"path": "prices.py", "old_string": _WRONG, "new_string": _NEW}
+            return Say(text="A percentage has to be divided by 100.", calls=[("edit", change)])
+        case 4:
             question = "I changed total() in prices.py. Do the tests pass now?"
             return Say(calls=[("ask_agent", _to("tester", question=question))])
     return Say(text=f"total() now treats the discount as a percentage. The tester says: {output.strip()}")
