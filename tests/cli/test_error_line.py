@@ -57,7 +57,6 @@ MISTAKES: dict[str, tuple[tuple[str, ...], ...]] = {
     "completion": (("completion", "bsh"), ("completion",)),
     "update": (("update", "here"),),
     "skills": (("skills", "lst"), ("skills", "show", "nobody")),
-    "land": (("land",), ("land", "nobody")),
     "blame": (("blame",), ("blame", "a.py"), ("blame", "a.py:3-2")),
     "help": (("help", "rnu"), ("hosts", "a.py"), ("rnu", "go")),
 }
