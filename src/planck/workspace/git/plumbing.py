@@ -56,9 +56,9 @@ def ask_git(
 ) -> bytes:
     """Returns what git says in a folder. Waits, so call it in a thread.
 
-    `index`: another file than the repository's. `excludes`: the user's own list of ignored names. `as_planck`:
-    commit in that name. `before`: words that start it elsewhere, with `fds`. `away_from`: folders besides
-    this one where no program is taken from.
+    `index`: another file than the repository's. `excludes`: the user's own list of ignored names.
+    `as_planck`: commit in that name. `before`: words that start it elsewhere, with `fds`. `away_from`:
+    folders besides this one where no program is taken from.
     """
     git = system_program("git")
     if git is None:
