@@ -54,12 +54,18 @@ def read_settings(workspace: str) -> bytes:
 
 
 def find_excludes(workspace: str) -> str:
-    """Returns the file with what git ignores in every repository of the user; it may not exist."""
+    """Returns the file with what git ignores in every repository of the user; it may not exist.
+
+    Empty where the workspace is not in a repository, or the user has set it so.
+    """
     from planck.workspace.git.checkout import find_top
     from planck.workspace.git.sources import find_git_folder
 
+    above = find_top(Path(workspace))
+    if above is None:
+        return ""
     found = os.path.join(read_variable("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/ignore")
-    top = str(find_top(Path(workspace)) or workspace)
+    top = str(above)
     git = find_git_folder(top)
     for file in ("/etc/gitconfig", *_list_files(), *([f"{git.common}/config"] if git else [])):
         for section, key, value in _follow(file, workspace):
