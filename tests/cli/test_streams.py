@@ -21,7 +21,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "tools": ("tools", "list"),
     "sessions": ("sessions", "list"),
     "teams": ("teams", "list"),
-    "undo": ("undo", "--help"),
+    **{name: (name, "--help") for name in ("undo", "land", "blame")},
     "config": ("config", "show"),
     "models": ("models", "list"),
     "auth": ("auth", "status"),
