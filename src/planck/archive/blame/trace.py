@@ -19,6 +19,8 @@ from planck.workspace.recording.facts import digest
 
 By = Literal["session", "nobody", "unknown"]
 """`unknown`: the change or somebody after it, because what it left was not kept."""
+_MOST_MOVED = 64
+"""Files that a command removed, of those that are compared with one that it made; same names come first."""
 _IMAGES = 8
 """Versions of a file that are in memory at once: a step backwards needs two."""
 
@@ -154,9 +156,12 @@ class Tracer:
                 if before is None:
                     self._follow(*cohort._replace(until=at, otherwise=doubt))
                     return
+                source, path = at, cohort.path
+                for moved in [] if before.content else self._find_moved(at):
+                    before, source, path = self._before(moved) or before, moved, self._changes[moved].path
                 kept, lost = _carry(wanted, match_lines(text.lines, before.lines))
                 self._settle(lost, doubt)
-                self._follow(before, kept, at, cohort.view, cohort.path)
+                self._follow(before, kept, source, cohort.view, path)
                 return
             kept, lost = _carry(wanted, match_lines(text.lines, after.lines))
             self._leave_view(cohort._replace(wanted=lost), lost, at)
@@ -215,6 +220,9 @@ class Tracer:
             for one, other in same
             if not other.after and (other.log, other.view) == (change.log, change.view)
         ]
+        name = change.path.rpartition("/")[2]
+        gone.sort(key=lambda one: self._changes[one].path.rpartition("/")[2] != name)
+        del gone[_MOST_MOVED:]
         exact = [one for one in gone if (text := self._before(one)) and text.digest == change.after]
         files = [one for one in gone if (text := self._before(one)) and text.content]
         return exact[:1] or (files if len(files) == 1 else [])
@@ -226,6 +234,9 @@ class Tracer:
         found = self._before(later) if later is not None else None
         if found is not None and found.digest == change.after:
             return found
+        for moved in self._find_moved(at):
+            if (text := self._before(moved)) and text.digest == change.after:
+                return text
         content = self._read.after(change)
         return None if content is None else _Text(content)
 
