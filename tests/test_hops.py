@@ -102,7 +102,7 @@ async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
     asking = await run_a_call(tmp_path / "b", "ask_agent", question)
     check("An ask", asking)
     own = [hop for hop in asking.hops if hop not in listing.hops and "<" not in hop[1]]
-    assert len(own) <= 21, own
+    assert len(own) <= 21, " ".join(hop[1] for hop in own)
 
 
 async def test_the_hops_of_a_permission_are_those_of_the_page(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_few_calls_point_upward_and_few_files_take_part_in_one_command(tmp
     for trace in (Trace(), Trace()):
         await run_traced(open_planck(tmp_path, BASH), trace, mode="full")
     assert len(trace.upward) <= 9, sorted(trace.upward)
-    assert len(trace.files) <= 78, sorted(trace.files)  # 14 of them record what the command changes
+    assert len(trace.files) <= 80, sorted(trace.files)  # 16 of them record what the command changes
 
 
 class Served:

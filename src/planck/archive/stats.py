@@ -48,7 +48,7 @@ def count_sessions(sessions: Iterable[tuple[Path, SessionInfo]], today: str, day
         except StoreError:
             stats.unreadable.append(info.name)
         proof.count(rows, info.team, stats.since)
-    stats.proven = [rows[key] for key in sorted(rows)]
+    stats.proven.extend(rows[key] for key in sorted(rows))
     return stats
 
 

@@ -75,7 +75,7 @@ DESTROY_AGENT = ToolSpec(
 
 INTERRUPT_AGENT = ToolSpec(
     "interrupt_agent",
-    "Stop a worker's turn to redirect it. It keeps its history and its queue.",
+    "Stop a worker's turn to redirect it. It keeps its history and queue.",
     arguments(_TARGET),
 )
 
@@ -118,7 +118,7 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
     return ToolSpec(
         SPAWN,
         "Create a worker for independent work if no existing agent fits. It does not see your history. Its "
-        f"type and name must be new in the team. {granting} You can also "
+        f"type and name must be new in the team. {granting} You can "
         f"grant other tools you hold, but only what it needs. {skilled}{kinds}",
         arguments(
             {"type": text("Its role, one word"), "name": _TEXT, **({} if kinds else _DESCRIBED)},
