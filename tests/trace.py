@@ -1,5 +1,6 @@
 """A trace of a real run: which functions of ours were entered, in which order, and which from below."""
 
+import gc
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,11 +30,15 @@ class Trace:
     @contextmanager
     def running(self) -> Any:
         before = sys.getprofile()
+        # What the collector finalises of an earlier test, such as a generator of ours, would count as entered.
+        gc.collect()
+        gc.disable()
         sys.setprofile(self._entered)
         try:
             yield self
         finally:
             sys.setprofile(before)
+            gc.enable()
 
     def _entered(self, frame: FrameType, event: str, argument: object) -> None:
         if event != "call" or not (hop := _hop(frame)):
