@@ -30,7 +30,7 @@ class Trace:
     @contextmanager
     def running(self) -> Any:
         before = sys.getprofile()
-        # What the collector finalises of an earlier test, such as a generator of ours, would count as entered.
+        # A generator of ours that the collector closes, left by an earlier test, would count as entered.
         gc.collect()
         gc.disable()
         sys.setprofile(self._entered)
