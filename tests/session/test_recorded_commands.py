@@ -9,6 +9,7 @@ import pytest
 
 from planck import Planck
 from planck.headless import Selection
+from planck.records.events import CommandRecorded, TurnEnd, view
 from planck.testing import ScriptedProvider
 from tests.forks import make_folder, run_script
 from tests.session.trees import make_tree, read_tree
@@ -157,6 +158,23 @@ async def test_a_background_command_is_recorded_when_the_run_ends_and_when_the_s
         async with planck.hold("s") as held:
             await held.undo(held.undo_plan(Selection(all=True)))
         assert read_tree(work) == {}
+
+
+async def test_a_background_command_is_recorded_before_a_turn_ends(tmp_path: Path) -> None:
+    steps = [
+        [("bash", {"command": "echo 1 > made; mkfifo go; cat go", "background": True})],
+        bash("until test -p go; do :; done"),
+        "started",
+    ]
+    async with open_planck(tmp_path, *steps) as planck:
+        session = await planck.start(model="double/m", mode="full")
+        await session.run("go")
+        facts = [view(event) for event in session.recorded()]
+        running = [n for n, fact in enumerate(facts) if isinstance(fact, CommandRecorded) and fact.running]
+        ended = [n for n, fact in enumerate(facts) if isinstance(fact, TurnEnd)]
+        assert [len(running), len(ended)] == [1, 1]
+        assert running < ended
+        await session.aclose()
 
 
 async def test_a_folder_that_a_command_moves_into_the_workspace_is_recorded_whole(tmp_path: Path) -> None:

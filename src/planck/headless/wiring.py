@@ -147,6 +147,7 @@ class SessionWiring:
             hear_end=self._forget,
             prepare=self._prepare,
             lander=self,
+            record_commands=self.record_running,
         )
         fallback = options.fallback_model
         self.seats: Seats = Seats(

@@ -67,11 +67,13 @@ class Team:
         hear_end: Callable[[str], None] = lambda agent_id: None,
         lander: Lander | None = None,
         prepare: Callable[[AgentSpec], Awaitable[Sequence[View]]] | None = None,
+        record_commands: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`accounts`: who pays for its work; without them nothing is limited. `proof`: what the log knows of
         it.
 
         `prepare` makes what an agent needs before it is built, and returns what to record of it.
+        `record_commands` records what commands in the background have changed until then.
         `hear_end` is told of each agent that is gone for good, by its id, once nothing of it runs any more.
         """
         self.id = id
@@ -90,6 +92,7 @@ class Team:
         self._hear_end = hear_end
         self._proof = proof
         self._prepare = prepare
+        self._record_commands = record_commands
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._over: set[str] = set()
@@ -364,17 +367,19 @@ class Team:
         return member
 
     def _make_actor(self, agent: Agent, *, barrier: bool) -> Actor:
-        worker = agent.spec.workspace == "own" or agent.spec.role == "worker"
-        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent) if worker else None)
+        return Actor(agent, barrier=barrier, before_end=partial(self._before_end, agent))
 
     async def _before_end(self, agent: Agent, opening: Envelope) -> Envelope | None:
-        """Brings changes of a view back, then runs the checks of a task; either may send it back to work."""
+        """Brings changes of a view back, then runs the checks of a task: either may send it back to work."""
+        if self._record_commands:
+            await self._record_commands()  # first: the rest looks at what has changed
         member = self._members.get(agent.id)
         if member and agent.spec.workspace == "own":
             news = await self.mail.bring_back(member, opening)
             if news is not None:
                 return news
-        return await self._proof.review(agent, opening) if opening.kind is Kind.TASK else None
+        checked = opening.kind is Kind.TASK and (agent.spec.role == "worker" or agent.spec.workspace == "own")
+        return await self._proof.review(agent, opening) if checked else None
 
     def _forget(self, agent_id: str) -> None:
         self.granted.pop(agent_id, None)

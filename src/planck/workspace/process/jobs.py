@@ -157,7 +157,10 @@ class Jobs:
         """Records what the commands that still run have changed until now."""
         for handle, commit in tuple(self._commits.items()):
             if (job := self._jobs.get(handle)) and job.running:
-                await commit(ended=False)
+                try:
+                    await commit(ended=False)
+                except (PlanckError, OSError):  # the same: its end, or a resume, records it
+                    log.exception("What a running command changed was not recorded: %s", handle)
 
     async def aclose(self) -> None:
         jobs, self._jobs = self._jobs, {}
