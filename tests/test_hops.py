@@ -97,9 +97,11 @@ async def run_a_call(folder: Path, tool: str, args: dict[str, str]) -> Trace:
 
 
 async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
-    listing = await run_a_call(tmp_path / "a", "list_team", {})
     question = {"identifier": "w", "identifier_type": "name", "question": "?"}
-    asking = await run_a_call(tmp_path / "b", "ask_agent", question)
+    # What a process works out once is known after the first of each, whatever other tests ran before.
+    for number in "12":
+        listing = await run_a_call(tmp_path / f"a{number}", "list_team", {})
+        asking = await run_a_call(tmp_path / f"b{number}", "ask_agent", question)
     check("An ask", asking)
     own = [hop for hop in asking.hops if hop not in listing.hops and "<" not in hop[1]]
     assert len(own) <= 21, " ".join(hop[1] for hop in own)
@@ -136,7 +138,8 @@ async def test_few_calls_point_upward_and_few_files_take_part_in_one_command(tmp
     # What a process looks up only once is known after the first run, so that no other test has a say in this.
     for trace in (Trace(), Trace()):
         await run_traced(open_planck(tmp_path, BASH), trace, mode="full")
-    assert len(trace.upward) <= 9, sorted(trace.upward)
+    # Two of them ask, before a turn ends, for what commands in the background have changed.
+    assert len(trace.upward) <= 11, sorted(trace.upward)
     assert len(trace.files) <= 80, sorted(trace.files)  # 16 of them record what the command changes
 
 

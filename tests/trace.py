@@ -1,6 +1,5 @@
 """A trace of a real run: which functions of ours were entered, in which order, and which from below."""
 
-import gc
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,15 +29,11 @@ class Trace:
     @contextmanager
     def running(self) -> Any:
         before = sys.getprofile()
-        # A generator of ours that the collector closes, left by an earlier test, would count as entered.
-        gc.collect()
-        gc.disable()
         sys.setprofile(self._entered)
         try:
             yield self
         finally:
             sys.setprofile(before)
-            gc.enable()
 
     def _entered(self, frame: FrameType, event: str, argument: object) -> None:
         if event != "call" or not (hop := _hop(frame)):

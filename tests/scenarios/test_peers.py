@@ -396,7 +396,7 @@ async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_h
         turns = len([m for m in request.history.messages if type(m).__name__ == "AssistantMessage"])
         if "spawn_agent" in names:
             text = next(spec.description for spec in request.tools if spec.name == "spawn_agent")
-            assert "You can also grant other tools you hold" in text
+            assert "You can grant other tools you hold" in text
             return ([("spawn_agent", worker)], [("ask_agent", ask)], "done")[turns]
         return ([("mcp__fake__echo", {"n": 3})], "echoed")[turns]
 

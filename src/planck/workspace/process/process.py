@@ -404,8 +404,10 @@ class Job:
 
     async def _drain(self) -> None:
         """What the pipe still holds is ours; an escaped process that holds it open is not waited for."""
+        # Where the recorder died, its commands are being killed: a last call may still change a file.
+        lost = not isinstance(self._process, subprocess.Popen) and self._process.lost
         try:
-            async with asyncio.timeout(_DRAIN_TIMEOUT):
+            async with asyncio.timeout(_KILL_TIMEOUT if lost else _DRAIN_TIMEOUT):
                 await self._drained.wait()
         except TimeoutError:
             self._close_pipe()

@@ -148,6 +148,7 @@ class RecordedProcess:
     def __init__(self, pid: int, status: socket.socket, recorder: "subprocess.Popen[bytes]") -> None:
         self.pid = pid
         self.returncode: int | None = None
+        self.lost: bool = False
         self._status = status
         self._recorder = recorder
         try:
@@ -190,7 +191,8 @@ class RecordedProcess:
             self._status.close()
             if self._leader >= 0:
                 os.close(self._leader)
-            self.returncode = int(reply.get("code", -signal.SIGKILL))  # it died with the recorder
+            self.lost = "code" not in reply
+            self.returncode = int(reply.get("code", -signal.SIGKILL))
         return self.returncode
 
 

@@ -17,6 +17,10 @@ class Started(Protocol):
     def returncode(self) -> int | None:
         """Negative for a signal, as of `Popen`; None until `wait`."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether it was killed with the process that started it: what it started may still be ending."""
+
     def fileno(self) -> int:
         """A descriptor that becomes readable once the process has ended. Owned by this object."""
 
