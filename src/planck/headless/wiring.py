@@ -125,9 +125,9 @@ class SessionWiring:
             off=options.dry_run,
             program=plan.hooks,
         )
-        self.proof = ProofFold()
+        self.proof: ProofFold = ProofFold()
         journal.attach(self.proof)
-        self.checks = Checks(
+        self.checks: Checks = Checks(
             plan,
             journal,
             self.proof,

@@ -47,6 +47,7 @@ from planck.toolkit.clock import SystemClock
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
+    from planck.store.postgres.roster import PostgresRoster
 
 _DIGESTED = ("team", "model", "name", "mode", "max_budget_usd", "max_steps")
 """Earlier versions have these in the digest of a submission, also where nothing was said of them."""
@@ -61,7 +62,7 @@ class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""
         self.database = database
-        self.roster = database.roster
+        self.roster: PostgresRoster = database.roster
         self.me = me
         self._planck = planck
         self._approver = approver

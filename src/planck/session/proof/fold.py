@@ -141,7 +141,7 @@ class ProofFold:
     """Folds events in the order of their numbers; what it returns is of the newest one."""
 
     def __init__(self) -> None:
-        self.head = 0
+        self.head: int = 0
         self._began = 0
         """The newest event before the run."""
         self._names: dict[str, str] = {}
@@ -207,7 +207,7 @@ class ProofFold:
         self._claims = [claim for claim in self._claims if claim.seq > until]
 
     def add(self, event: Event) -> None:
-        seq = self.head = event.seq or self.head
+        self.head = seq = event.seq or self.head
         if event.type not in _READ:
             return
         match view(event):

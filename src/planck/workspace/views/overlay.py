@@ -43,12 +43,13 @@ class OverlayView:
         owner = _find_owner(base)
         self._lock = _prepare(self.folder, owner)
         try:
-            self._user, self._mounts, self.root = opener.open(
+            self._user, self._mounts, root = opener.open(
                 {"base": base, "home": home, "layers": list(layers), "view": id, "owner": owner}
             )
         except BaseException:
             os.close(self._lock)
             raise
+        self.root: int = root
         self._words = _words(self._user, self._mounts, owner)
         self._planner: Planner | None = None
         self._owner = owner

@@ -33,7 +33,8 @@ class Worktree:
         self.base = base
         self.layers: tuple[str, ...] = tuple(layers)
         self.folder: str = f"{home}/{id}"
-        self.path = self.upper = f"{self.folder}/upper"
+        self.upper: str = f"{self.folder}/upper"
+        self.path: str = self.upper
         self._lock = os.open(f"{self.folder}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
