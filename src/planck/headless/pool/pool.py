@@ -47,7 +47,6 @@ from planck.toolkit.clock import SystemClock
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
-    from planck.store.postgres.roster import PostgresRoster
 
 _DIGESTED = ("team", "model", "name", "mode", "max_budget_usd", "max_steps")
 """Earlier versions have these in the digest of a submission, also where nothing was said of them."""
@@ -62,7 +61,7 @@ class Pool:
     def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
         """`planck` is the server's own: its home, its configuration, its environment."""
         self.database = database
-        self.roster: PostgresRoster = database.roster
+        self.roster = database.roster
         self.me = me
         self._planck = planck
         self._approver = approver
