@@ -50,8 +50,7 @@ async def test_a_prompt_that_was_sent_beside_a_cancelled_run_stays(tmp_path: Pat
         await session.prompt("list the files")
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        before = len(provider.asked)
         await session.run("say hello")
         texts = [one.text for one in provider.asked[-1].messages if isinstance(one, UserMessage)]
         assert "list the files" in texts
-        assert len(provider.asked) - before == 2
+        assert "say hello" in texts
